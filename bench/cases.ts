@@ -133,12 +133,12 @@ const STOPPED_AT = 150;
 
 /** A run of 200 chunks is stopped at the 150th. */
 function resumed(bench: Bench, rows: number): Contender {
-  const flags = ["--chunk-size", String(Math.min(5000, Math.ceil(rows / 200)))];
+  const settings = { TICKETS_CHUNK_SIZE: String(Math.min(5000, Math.ceil(rows / 200))) };
   return {
     name: "resume",
     prepare: (work) =>
       measure(
-        { ...streamed(bench, work, salesOf(bench, { rows }), flags), endsWith: [143] },
+        { ...streamed(bench, work, salesOf(bench, { rows }), [], settings), endsWith: [143] },
         { moment: bench.service.be({ tellAt: STOPPED_AT }), signal: "SIGTERM" },
       ),
     command: (work) => tool(bench, work, ["resume", "--env", "bench", "-q"]),

@@ -109,7 +109,12 @@ export const seasonFile = (bench: Bench, rows: number): string =>
   made(bench, `season-${rows}.ndjson`, asLines(seasonOf({ seed: bench.seed, rows })));
 
 /** Keeps its ledger and its promises in the folder. */
-export function tool({ folder, service }: Bench, work: string, args: readonly string[]): Command {
+export function tool(
+  { folder, service }: Bench,
+  work: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+): Command {
   return {
     program: process.execPath,
     args: [BIN, ...args],
@@ -122,6 +127,7 @@ export function tool({ folder, service }: Bench, work: string, args: readonly st
       XDG_CACHE_HOME: join(folder, "cache"),
       TICKETS_BENCH_BASE_URL: service.baseUrl,
       TICKETS_BENCH_API_KEY: "bench",
+      ...settings,
     },
   };
 }
@@ -131,7 +137,8 @@ export const streamed = (
   work: string,
   files: readonly string[],
   flags: readonly string[] = [],
-): Command => tool(bench, work, ["stream", ...files, "--env", "bench", "-q", ...flags]);
+  settings: Readonly<Record<string, string>> = {},
+): Command => tool(bench, work, ["stream", ...files, "--env", "bench", "-q", ...flags], settings);
 
 export const script = (work: string, name: string, args: readonly string[]): Command => ({
   program: process.execPath,

@@ -9,16 +9,7 @@ import { version } from "../src/cli/version.ts";
 const COMMON = 3;
 
 /** The commands and their flags, to be read and not run. */
-export function programToRead(): Command {
-  const { signal } = new AbortController();
-  const process = {
-    stop: signal,
-    abort: signal,
-    onFirstSignal: () => undefined,
-    explain: async () => undefined,
-  };
-  return buildProgram(process, () => undefined);
-}
+export const programToRead = (): Command => buildProgram(async () => undefined);
 
 export function manPage(): string {
   const program = programToRead();
@@ -71,6 +62,11 @@ const ENVIRONMENT = [
   ["TICKETS_ENV", "the environment, where --env does not name one"],
   ["TICKETS_CONFIG", "a config file to use instead of the usual ones"],
   ["TICKETS_STATE_DIR", "the folder of the ledgers"],
+  [
+    "TICKETS_CHUNK_SIZE, TICKETS_RATE, TICKETS_TIMEOUT, TICKETS_RETRIES, TICKETS_LANES",
+    "in place of the environment's settings",
+  ],
+  ["TICKETS_LOG_FORMAT", "json: stderr is lines of JSON"],
   ["TICKETS_<NAME>_BASE_URL", "the address of the environment NAME"],
   ["TICKETS_<NAME>_API_KEY", "its key. No flag takes one"],
   ["HTTPS_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS", "a proxy, and certificates of your own"],

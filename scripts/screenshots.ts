@@ -64,10 +64,15 @@ async function streamDay(cwd: string, sandbox: Sandbox): Promise<void> {
     { fault: "latency", ms: [20, 90] },
   ];
   sandbox.setFaults(parseFaultScript({ seed: 7, rules }, "the pictures"));
-  const flags = ["--env", "local", "--chunk-size", "500", "--max-invalid", "5%", "--report", "report.html"];
+  const flags = ["--env", "local", "--max-invalid", "5%", "--report", "report.html"];
   const child = spawn(process.execPath, [join(root, "bin/tickets.js"), "stream", "events.csv", "sales.csv", ...flags], {
     cwd,
-    env: { HOME: join(cwd, "home"), TICKETS_LOCAL_BASE_URL: sandbox.url, TICKETS_LOCAL_API_KEY: KEY },
+    env: {
+      HOME: join(cwd, "home"),
+      TICKETS_LOCAL_BASE_URL: sandbox.url,
+      TICKETS_LOCAL_API_KEY: KEY,
+      TICKETS_CHUNK_SIZE: "500",
+    },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);

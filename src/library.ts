@@ -58,8 +58,6 @@ export interface StreamOptions
   readonly publishes?: boolean;
   /** Set a file aside that is in the way of the promises. */
   readonly moveAside?: boolean;
-  /** Guard the cells of CSV files that a spreadsheet would take for formulas. */
-  readonly safeCsv?: boolean;
 }
 
 export interface ResumeOptions extends Surroundings, Patience, Partial<Pick<ResumeSettings, "run" | "maxDuration">> {}
@@ -98,10 +96,10 @@ export async function stream(options: StreamOptions): Promise<StreamResult> {
   const startedAt = performance.now();
   const context = contextOf(options);
   const settings = await loadSettings(context, choiceOf(options));
-  const { mode = "judge", moveAside = false, safeCsv = false, waitLock = 0 } = options;
+  const { mode = "judge", moveAside = false, waitLock = 0 } = options;
   const output = options.output ?? settings.environment.output;
   const carryOut = options.dryRun === true ? dryRun : streamInput;
-  return carryOut(context, { ...options, settings, output, mode, moveAside, safeCsv, waitLock, startedAt });
+  return carryOut(context, { ...options, settings, output, mode, moveAside, waitLock, startedAt });
 }
 
 /** Goes on with a run; undefined where nothing is left to send. */

@@ -115,7 +115,7 @@ async function tell(explained: Explained | undefined): Promise<number> {
   const { logFormatAsked, logLine } = await import("./cli/log-line.ts");
   const { code, message, hint, exitCode } = explained;
   const text = hint === undefined ? message : `${message}\n${hint}`;
-  const isJson = logFormatAsked(process.argv.slice(2), process.env) === "json";
+  const isJson = logFormatAsked(process.env) === "json";
   process.stderr.write(
     isJson ? logLine("error", text, { event: "failure", code, hint, exitCode }) : `error: ${cleanLines(text)}\n`,
   );

@@ -1,5 +1,5 @@
 /**
- * `--safe-csv`: an apostrophe before what a spreadsheet would take for a formula. A file that is guarded says so by a
+ * `safeCsv`: an apostrophe before what a spreadsheet would take for a formula. A file that is guarded says so by a
  * column of its own, so that nothing is taken off where nothing was put on.
  */
 

@@ -68,6 +68,6 @@ export function streamOfRejects(
 
 /** Rejects are CSV, TSV or NDJSON by their names, whatever the inputs were. */
 function flagsOfRejects(flags: readonly string[]): readonly string[] {
-  const at = flags.indexOf("--input-format");
+  const at = flags.indexOf("--format");
   return at === -1 ? flags : flags.toSpliced(at, 2);
 }

@@ -1,4 +1,4 @@
-/** The file of `--log-file`: whole lines, appended. */
+/** The file of `--log`: whole lines, appended. */
 
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -21,14 +21,14 @@ const BEGINNING = '{"time":"';
  */
 export function openLogFile(name: string, cwd: string): LogFile {
   const refuse = (why: string, cause?: unknown): Failure =>
-    new Failure("usage", `--log-file ${cleanText(name, 300)} ${why}. Nothing was sent.`, {
+    new Failure("usage", `--log ${cleanText(name, 300)} ${why}. Nothing was sent.`, {
       hint: "Name a file that does not exist yet, or a log of earlier commands.",
       ...(cause !== undefined && { cause }),
     });
   const path = resolve(cwd, name);
   let file: number;
   try {
-    makeFolder(dirname(path), { hint: "--log-file names it. Nothing was sent." });
+    makeFolder(dirname(path), { hint: "--log names it. Nothing was sent." });
     // A pipe that nobody reads would have it wait.
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     file = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);

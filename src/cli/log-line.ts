@@ -22,11 +22,6 @@ export function logLine(
   return `${escapeUnseen(JSON.stringify(line))}\n`;
 }
 
-/** The format that was asked for, as far as it is known where the command line can't be read. */
-export function logFormatAsked(args: readonly string[], env: NodeJS.ProcessEnv): LogFormat {
-  const end = args.indexOf("--");
-  const flags = end === -1 ? args : args.slice(0, end);
-  const at = flags.findLastIndex((word) => /^--log-format(=|$)/.test(word));
-  const asked = at === -1 ? env.TICKETS_LOG_FORMAT : (flags[at]?.split("=")[1] ?? flags[at + 1]);
-  return asked === "json" ? "json" : "pretty";
-}
+/** The format that was asked for, for who need not know whether it is one. */
+export const logFormatAsked = (env: NodeJS.ProcessEnv): LogFormat =>
+  env.TICKETS_LOG_FORMAT === "json" ? "json" : "pretty";

@@ -13,7 +13,6 @@ import { wrapLines } from "./wrap.ts";
 export interface TerminalOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
-  readonly color: boolean;
   readonly logFormat: LogFormat;
   /** Where lines of JSON go too, whatever stderr shows. */
   readonly logFile?: LogFile | undefined;
@@ -225,10 +224,9 @@ function describeSeconds(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-async function loadColours({ color, stderr, env, logFormat }: TerminalOptions): Promise<ChalkInstance | undefined> {
+async function loadColours({ stderr, env, logFormat }: TerminalOptions): Promise<ChalkInstance | undefined> {
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
-  const wanted =
-    color && logFormat === "pretty" && !env.NO_COLOR && (forced || (stderr.isTTY === true && env.TERM !== "dumb"));
+  const wanted = logFormat === "pretty" && !env.NO_COLOR && (forced || (stderr.isTTY === true && env.TERM !== "dumb"));
   if (!wanted) return undefined;
   const { Chalk } = await import("chalk");
   return new Chalk({ level: 1 });

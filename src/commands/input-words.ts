@@ -48,11 +48,11 @@ function listOf(names: readonly string[]): string {
 
 /** What was found in the input: problems, skipped rows, and what waits for other runs. */
 export function tellChecked(
-  { checked: { plan, problems }, maxProblems, shown }: Extract<RunEvent, { kind: "input checked" }>,
+  { checked: { plan, problems }, shown }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
   tellProblems(reporter, problems, {
-    ...{ most: maxProblems ?? PROBLEMS_SHOWN, verbose, form: "line", heldFor: plan.held.heldFor, told: shown },
+    ...{ most: PROBLEMS_SHOWN, verbose, form: "line", heldFor: plan.held.heldFor, told: shown },
     // What this run tells is remembered once it has ended and said so.
     note: (digest) => trace.told.push(digest),
   });

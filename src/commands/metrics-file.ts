@@ -1,4 +1,4 @@
-/** The file of `--metrics-file`: Prometheus' text format, as node_exporter's textfile collector reads it. */
+/** The file of `--metrics`: Prometheus' text format, as node_exporter's textfile collector reads it. */
 
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -111,7 +111,7 @@ const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceA
 export function checkMetricsFile(name: string, cwd: string): void {
   const path = resolve(cwd, name);
   const refuse = (why: string, hint: string, cause?: unknown): Failure =>
-    new Failure("usage", `--metrics-file ${cleanText(name, 300)} ${why}. Nothing was sent.`, { hint, cause });
+    new Failure("usage", `--metrics ${cleanText(name, 300)} ${why}. Nothing was sent.`, { hint, cause });
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw refuse("is a folder", "Name a file in it, such as tickets.prom.");
   try {

@@ -46,7 +46,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const seen = preview?.result(plan, problems.kept);
   if (seen !== undefined && !options.json) reporter.out(describePreview(seen, plan, verbose));
   tellProblems(reporter, problems, {
-    most: options.maxProblems ?? PROBLEMS_SHOWN,
+    most: PROBLEMS_SHOWN,
     verbose,
     form: "line",
     heldFor: plan.held.heldFor,

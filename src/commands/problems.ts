@@ -8,7 +8,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */
+/** Problems shown on a terminal; `--json` gives all that were kept. */
 export const PROBLEMS_SHOWN = 50;
 
 /** The longest remedy, and what it may quote of the input. */
@@ -145,7 +145,7 @@ export function tellProblems(
     reporter.error(
       `… and ${count(hidden, "more problem")}: ${ofRows
         .map(({ rule, count: times }) => `${rule} ${number(times)}`)
-        .join(", ")}. --max-problems shows more.`,
+        .join(", ")}. validate --json lists them.`,
       { event: "problem", count: hidden },
     );
   }
@@ -169,7 +169,7 @@ export function tellProblems(
     if (SAYS_ITS_OWN.has(rule) && fresh.all.length > 1) {
       for (const problem of fresh.all.slice(0, options.most))
         say(`${rule}: ${problemLine(problem, options.verbose).replace(` [${rule}]`, "")}`);
-      if (times > options.most) say(`${rule}: ${number(times)} times in all. --max-problems shows more.`);
+      if (times > options.most) say(`${rule}: ${number(times)} times in all. validate --json lists them.`);
       continue;
     }
     const named = fresh.first ?? fresh.kept[0] ?? first;

@@ -32,32 +32,32 @@ export interface StatusOptions extends EnvironmentOptions {
   /** Milliseconds; an older last success, or none, is exit 4. */
   readonly maxAge?: number | undefined;
   /** Numbers for Prometheus go there. */
-  readonly metricsFile?: string | undefined;
+  readonly metrics?: string | undefined;
   readonly json: boolean;
 }
 
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { reporter } = context;
-  const { run: name, maxAge, metricsFile } = options;
+  const { run: name, maxAge, metrics } = options;
   if (name !== undefined && maxAge !== undefined)
     throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
       hint: "Leave the run or --max-age out.",
     });
-  if (name !== undefined && metricsFile !== undefined)
-    throw new Failure("usage", "--metrics-file is about an environment, not about one run.", {
-      hint: "Leave the run or --metrics-file out.",
+  if (name !== undefined && metrics !== undefined)
+    throw new Failure("usage", "--metrics is about an environment, not about one run.", {
+      hint: "Leave the run or --metrics out.",
     });
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
   const { environment } = settings;
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
-  if (metricsFile !== undefined) {
+  if (metrics !== undefined) {
     const [{ readMetrics }, { writeMetrics }] = await Promise.all([
       import("../run/metrics.ts"),
       import("./metrics-file.ts"),
     ]);
-    await writeMetrics(metricsFile, context.cwd, await readMetrics(core, environment));
+    await writeMetrics(metrics, context.cwd, await readMetrics(core, environment));
   }
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);

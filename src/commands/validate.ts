@@ -32,9 +32,9 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   traceChecked(context.trace, checked);
   context.notes?.checkedAlone(checked);
   const { plan, problems } = checked;
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(checked, options.maxProblems))}\n`);
+  if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
   tellProblems(reporter, problems, {
-    most: options.maxProblems ?? PROBLEMS_SHOWN,
+    most: PROBLEMS_SHOWN,
     verbose,
     form: "block",
     heldFor: plan.held.heldFor,
@@ -50,8 +50,8 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
 }
 
 /** The document of `validate --json`. */
-function toDocument({ plan, problems }: CheckedInput, most: number | undefined) {
-  const shown = problems.kept.slice(0, most ?? problems.kept.length);
+function toDocument({ plan, problems }: CheckedInput) {
+  const shown = problems.kept;
   return {
     problems: shown.map(({ source, line, pointer, rule, severity, field, value, message, hint }) => ({
       source,

@@ -9,7 +9,7 @@ import { runContextOf } from "./run-context.ts";
 
 export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "environment" | "startedAt" | "onRunEnd"> {
   /** Numbers for Prometheus go there. */
-  readonly metricsFile?: string | undefined;
+  readonly metrics?: string | undefined;
   readonly json: boolean;
 }
 
@@ -21,7 +21,7 @@ export async function work(options: WorkOptions, context: Context): Promise<numb
   const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
     const { durationMs } = summary;
     const end = { endedAt: new Date().toISOString(), durationMs, exitCode, document: summary };
-    return afterRun({ environment, summary }, end, context, options.metricsFile);
+    return afterRun({ environment, summary }, end, context, options.metrics);
   };
   const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {
     ...{ ...options, environment, startedAt, onRunEnd },

@@ -55,14 +55,13 @@ export interface Environment extends Omit<Settings, "timeout" | "onEnd" | "ledge
   readonly origins: Readonly<Record<"name" | "baseUrl" | "apiKey" | SettingName, string>>;
 }
 
-/** What the command line said, as text; numbers are taken too. */
+/** What a caller sets in place of the config, as text or a number; the command line has a flag for `lanes` alone. */
 export interface EnvironmentFlags {
   readonly chunkSize?: string | number | undefined;
   readonly lanes?: string | number | undefined;
   readonly rate?: string | number | undefined;
   readonly timeout?: string | number | undefined;
   readonly retries?: string | number | undefined;
-  readonly stateDir?: string | undefined;
 }
 
 export interface EnvironmentChoice {
@@ -82,7 +81,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
   const { name, origin } = chooseName(config, choice);
   const settings = settingsOf(config, name, choice);
   const { timeout: timeoutMs, onEnd: command, ledger: _, ...values } = settings.values;
-  const { configFlag, env, flags: { stateDir } = {} } = choice;
+  const { configFlag, env } = choice;
   const owner = ledgerOwnerOf(config, name);
   const state = stateOf(config, owner, choice);
   const service = name === SANDBOX ? sandbox(env) : serviceOf(config, name, env);
@@ -102,11 +101,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
     ],
     ...service.values,
     name,
-    named: [
-      ...["--env", name],
-      ...(configFlag === undefined ? [] : ["--config", configFlag]),
-      ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
-    ],
+    named: ["--env", name, ...(configFlag === undefined ? [] : ["--config", configFlag])],
     origins: Object.freeze({
       ...{ name: origin, ...settings.origins, stateDir: state.origin },
       ledger: server?.origin ?? "default",
@@ -217,9 +212,10 @@ const NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
 /** What a flag says of a setting, or else a variable, and how they are called. */
 function textOf(setting: SettingName, { env, flags = {} }: EnvironmentChoice) {
   const words = setting.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
-  const [flag, variable] = [`--${words}`, `TICKETS_${variablePart(words)}`];
+  const variable = `TICKETS_${variablePart(words)}`;
   const byFlag: string | number | undefined = (flags as Readonly<Record<string, string | number>>)[setting]; // its own keys
-  if (byFlag !== undefined) return { text: String(byFlag), by: flag, origin: `flag ${flag}` };
+  const named = setting === "lanes" ? { by: "--lanes", origin: "flag --lanes" } : { by: setting, origin: "the caller" };
+  if (byFlag !== undefined) return { text: String(byFlag), ...named };
   const text = env[variable];
   return text ? { text, by: variable, origin: variable } : undefined;
 }
@@ -230,34 +226,26 @@ function textOf(setting: SettingName, { env, flags = {} }: EnvironmentChoice) {
 export function ownLedgerOf(
   config: Config,
   { name, ledgerOwner }: Environment,
-  choice: Pick<EnvironmentChoice, "env" | "flags">,
+  choice: Pick<EnvironmentChoice, "env">,
 ): string | undefined {
   if (ledgerOwner === name) return undefined;
   const { ledgerPath } = stateOf(config, name, choice).values;
   return existsSync(ledgerPath) ? ledgerPath : undefined;
 }
 
-function stateOf(config: Config, name: string, choice: Pick<EnvironmentChoice, "env" | "flags">) {
-  const { value: stateDir, origin } = stateDirOf(config, name, choice);
+function stateOf(config: Config, name: string, { env }: Pick<EnvironmentChoice, "env">) {
+  const { value: stateDir, origin } = stateDirOf(config, name, env);
   return { values: { stateDir, ledgerPath: join(stateDir, name, "ledger.db") }, origin };
 }
 
-function stateDirOf(
-  config: Config,
-  name: string,
-  { env, flags: { stateDir: flag } = {} }: Pick<EnvironmentChoice, "env" | "flags">,
-): Sourced<string> {
-  if (flag === "") throw new Failure("usage", "--state-dir is empty.", { hint: "Name a folder, or leave it out." });
-  const given = (text: string, by: string): string => {
-    // With a blank it would be another folder, whose ledger knows nothing of what was sent.
-    if (text === text.trim()) return toPath(text, config.cwd, env);
-    throw new Failure("usage", `${by} begins or ends with a blank: ${quoted(text)}.`, {
+function stateDirOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sourced<string> {
+  const given = env.TICKETS_STATE_DIR ?? "";
+  // With a blank it would be another folder, whose ledger knows nothing of what was sent.
+  if (given !== given.trim())
+    throw new Failure("usage", `TICKETS_STATE_DIR begins or ends with a blank: ${quoted(given)}.`, {
       hint: "Take the blank out. Another folder is another ledger, which would send everything again.",
     });
-  };
-  if (flag !== undefined) return { value: given(flag, "--state-dir"), origin: "flag --state-dir" };
-  const variable = "TICKETS_STATE_DIR";
-  if (env[variable]) return { value: given(env[variable], variable), origin: variable };
+  if (given !== "") return { value: toPath(given, config.cwd, env), origin: "TICKETS_STATE_DIR" };
   const own = config.environments.get(name)?.stateDir;
   if (own !== undefined) return { value: own, origin: originIn(config, name, "stateDir") };
   if (config.stateDir !== undefined)
@@ -265,6 +253,6 @@ function stateDirOf(
   const value = name === SANDBOX ? join(config.cwd, ".tickets") : userStateDirectory(env);
   if (value !== undefined) return { value, origin: "default" };
   throw new Failure("usage", "There is no home directory to keep the ledger in", {
-    hint: "Name a folder with --state-dir, TICKETS_STATE_DIR or stateDir in the config.",
+    hint: "Name a folder with TICKETS_STATE_DIR, or stateDir in the config.",
   });
 }

@@ -139,7 +139,7 @@ export interface Setting {
   readonly about: string;
   /** Its value where neither flag, variable nor config says one. */
   readonly otherwise?: unknown;
-  /** It may come from a flag (`--chunk-size`) or a variable (`TICKETS_CHUNK_SIZE`) too, as such a text. */
+  /** It may come from a variable (`TICKETS_CHUNK_SIZE`) or the caller (`--lanes`) too, as such a text. */
   readonly isText?: "number" | "duration";
 }
 
@@ -156,6 +156,7 @@ export const SETTINGS = {
     about: "Bytes per request (8 MiB).",
     otherwise: 8 * 1024 * 1024, // gateways of this kind take at most 10 MB
   },
+  maxInputBytes: { schema: wholeNumber(1), about: "Bytes of one input file, after decompression (no limit)." },
   timeout: {
     schema: duration(),
     about: "Longest wait for an answer (120s).",
@@ -221,6 +222,11 @@ export const SETTINGS = {
     about: "Keeps the ledger in PostgreSQL, which many machines share (a file of SQLite in stateDir).",
   },
   output: { schema: textValue("a path"), about: "Promises file; relative to this file." },
+  safeCsv: {
+    schema: yesOrNo(),
+    about: "Guard the cells of CSV outputs that a spreadsheet would take for formulas (false).",
+    otherwise: false,
+  },
   stateDir: { schema: stateFolder(), about: "Folder of ledger and plans; relative to this file." },
 } as const satisfies Record<string, Setting>;
 

@@ -56,7 +56,7 @@ function syncNames(folder: string): void {
 }
 
 const STATE_HINT =
-  "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept. Nothing was sent.";
+  "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept. Nothing was sent.";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "its file system allows no folders",

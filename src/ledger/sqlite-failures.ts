@@ -11,7 +11,7 @@ interface Words {
   readonly hint: string;
 }
 
-const OTHER_STATE = "or choose another with --state-dir";
+const OTHER_STATE = "or choose another with TICKETS_STATE_DIR";
 
 const WORDS = {
   full: {

@@ -32,7 +32,7 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
   throw new Failure(
     "usage",
     `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
-    { hint: "Choose a local folder with --state-dir." },
+    { hint: "Choose a local folder with TICKETS_STATE_DIR." },
   );
 }
 

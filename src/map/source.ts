@@ -260,6 +260,10 @@ export const sourceSchema = z.strictObject(
       .optional()
       .describe("The action of every row, where columns are named like fields."),
     csv: csv.optional().describe("How the file is written, where it should not be detected."),
+    allowEmpty: oneOf(["true", "false"])
+      .meta({ [SOURCE_TEXT]: true })
+      .optional()
+      .describe("A file of 0 bytes is an input without rows (false)."),
     zone: zone.optional().describe("Time zone of local times."),
     clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
     key: texts("a template or a list of templates")

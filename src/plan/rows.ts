@@ -18,7 +18,7 @@ import { isWorthThread, type Mapping, ThreadLook } from "./thread.ts";
 import { type At, Writer } from "./writer.ts";
 
 /** How the rows of a file are read. */
-export interface Reading extends Pick<Rules, "readAs"> {
+export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
   readonly mapper: Mapper;
   /** What another mapper of the kind can be made of; undefined where somebody watches this one. */
   readonly mapping: Mapping | undefined;
@@ -28,7 +28,7 @@ export interface Reading extends Pick<Rules, "readAs"> {
   readonly findings: readonly FileFinding[];
 }
 
-export interface RowsOptions extends Pick<Rules, "allowEmpty" | "limit" | "now" | "severities"> {
+export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities"> {
   readonly files: readonly InputFile[];
   readonly openingOf: (file: InputFile) => OpenInputOptions;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
@@ -95,8 +95,8 @@ class Rows {
     this.#end(of, look.understood, look.whole);
   }
 
-  #rulesFor({ readAs }: Reading): Rules {
-    const { severities, now, limit, allowEmpty } = this.#options;
+  #rulesFor({ readAs, allowEmpty }: Reading): Rules {
+    const { severities, now, limit } = this.#options;
     return { readAs, severities, now, limit: limit - this.read.read, allowEmpty };
   }
 

@@ -131,9 +131,13 @@ export class ByteSource implements AsyncDisposable {
       for await (const block of DECOMPRESSORS[file.compression](readOn)) {
         total += block.length;
         if (total > maxInputBytes)
-          throw new Failure("usage", `${shownName(file)} holds more than ${maxInputBytes} bytes (--max-input-bytes).`, {
-            hint: "If it is what you meant to send, raise --max-input-bytes.",
-          });
+          throw new Failure(
+            "usage",
+            `${shownName(file)} holds more than ${maxInputBytes} bytes (maxInputBytes of the environment).`,
+            {
+              hint: "If it is what you meant to send, raise maxInputBytes in the config.",
+            },
+          );
         unpacked?.update(block);
         yield block;
       }

@@ -24,7 +24,7 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
   if (input.isEmpty && !isQuiet && !allowEmpty) {
     const holds = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";
     const message = `The file is empty: ${holds}.`;
-    const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, add --allow-empty."];
+    const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, say allowEmpty: true in its source."];
     return [{ rule: "input-empty", line: 1, message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }
   if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];

@@ -12,7 +12,7 @@ export interface InputFile {
   readonly path: string;
   /** As the user named it; for a glob's match the path that the glob gave. */
   readonly name: string;
-  /** `detect`: standard input without `--input-format`; its first character decides when it is opened. */
+  /** `detect`: standard input without `--format`; its first character decides when it is opened. */
   readonly format: InputFormat | "detect";
   readonly compression: Compression;
   readonly fromGlob: boolean;

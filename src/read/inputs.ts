@@ -15,7 +15,7 @@ import { keepRejectsApart, refuseRejects } from "./rejects.ts";
 export interface ResolveOptions {
   /** What relative paths and globs start from (the process's working directory). */
   readonly cwd?: string | undefined;
-  /** `--input-format`: the format of every input, whatever its name. */
+  /** `--format`: the format of every input, whatever its name. */
   readonly inputFormat?: string | undefined;
   /** Called for directories that a glob matches, and that are not read. */
   readonly onPassedOver?: ((sentence: string) => void) | undefined;
@@ -142,7 +142,7 @@ function unknownFormat(name: string, extension: string): Failure {
     });
   }
   return new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
-    hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
+    hint: `Name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
   });
 }
 

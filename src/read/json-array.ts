@@ -195,7 +195,7 @@ function describe(text: string): { readonly message: string; readonly hint: stri
   if (whole === undefined && typeof firstLine === "object" && firstLine !== null) {
     return {
       message: "The file has one JSON object per line, not one array.",
-      hint: "Name it .ndjson, or add --input-format ndjson.",
+      hint: "Name it .ndjson, or add --format ndjson.",
     };
   }
   if (text.startsWith("{")) {

@@ -59,7 +59,7 @@ function isBlank(bytes: Buffer): boolean {
 /** A document spread over lines is the usual reason why the first line is not an object. */
 function hintForFirst(line: Buffer): string {
   const first = line.toString().trim();
-  if (first.startsWith("[")) return "If the file is one array, name it .json or add --input-format json.";
-  if (first === "{") return "NDJSON has each object on one line; an array of objects is read with --input-format json.";
+  if (first.startsWith("[")) return "If the file is one array, name it .json or add --format json.";
+  if (first === "{") return "NDJSON has each object on one line; an array of objects is read with --format json.";
   return "NDJSON has one JSON object per line.";
 }

@@ -11,7 +11,7 @@ export type Row = CellsRow | ObjectRow | MalformedRow;
 /** How the records of a table are read again. */
 export interface TableText {
   readonly delimiter: string;
-  /** `tickets` wrote it with `--safe-csv`. */
+  /** `tickets` wrote it with `safeCsv`. */
   readonly isGuarded: boolean;
 }
 
@@ -67,7 +67,7 @@ interface MalformedRow {
   readonly cells?: readonly string[];
 }
 
-/** The cells of a record that was read as a row before, without the marks of `--safe-csv`. */
+/** The cells of a record that was read as a row before, without the marks of `safeCsv`. */
 export function wholeCells(record: string, { delimiter, isGuarded }: TableText): readonly string[] {
   const cells = cellsOfRecord(record, { delimiter, crEndsRows: false });
   if (!Array.isArray(cells)) throw new Error("no quote of a row is wrong");

@@ -58,7 +58,7 @@ export const INPUT_RULES = rulesOf("warn", "good practice", {
   "input-empty": {
     severity: "error",
     reason:
-      "A table or payload of 0 bytes is more often a failed export than a night without sales; --allow-empty accepts it.",
+      "A table or payload of 0 bytes is more often a failed export than a night without sales; allowEmpty: true in its source accepts it.",
     example: "sales.csv of 0 bytes, where a quiet night has a header",
   },
   "input-no-rows": {

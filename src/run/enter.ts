@@ -44,7 +44,6 @@ export function toRun(
   options: InputOptions & {
     readonly settings: Settings;
     readonly mode: PlanOptions["mode"];
-    readonly safeCsv: boolean;
   },
   { plan, problems, isNews }: Checked,
   ledger: Ledger,
@@ -67,7 +66,7 @@ export function toRun(
     options: {
       directory: cwd,
       machine: machineOf(ledger) ?? null,
-      safeCsv: options.safeCsv,
+      safeCsv: options.settings.environment.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
       tellsChange: isNews,

@@ -73,7 +73,7 @@ export async function viewEnvironment(
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     return { config, used: undefined, environments, problem: cause };
   }
-  const problem = await conflictOf(context, config, environment, flags);
+  const problem = await conflictOf(context, config, environment);
   const from = name === undefined ? environment.origins.name : "named on the command line";
   let [ledger, trouble]: [LedgerState | undefined, Failure | undefined] = [undefined, undefined];
   try {

@@ -76,7 +76,7 @@ function refuseFileAsFolder(path: string): void {
     "usage",
     `${cleanText(above, 300)} is a file, and the ledger ${cleanText(path, 300)} can't be below it.`,
     {
-      hint: "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept: name a folder.",
+      hint: "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept: name a folder.",
     },
   );
 }
@@ -84,7 +84,7 @@ function refuseFileAsFolder(path: string): void {
 /** @param cwd that a path is shown from. */
 export const noLedger = (environment: Environment, cwd: string): Failure =>
   new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
-    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
   });
 
 /**

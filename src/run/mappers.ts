@@ -78,7 +78,10 @@ export function createMappers(options: MapperOptions): Mappers {
     }
     const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
     const made = source !== undefined && action === undefined ? madeBy(source.config) : [];
-    const about = { readAs, isSource: source !== undefined, made, findings: oneEventOfTwo(source, file, filesOfEvent) };
+    const about = {
+      ...{ readAs, allowEmpty: source?.config.allowEmpty === "true", isSource: source !== undefined, made },
+      findings: oneEventOfTwo(source, file, filesOfEvent),
+    };
     if (onRow === undefined) return { mapper, mapping, ...about };
     const from = { file, header, source: source?.config, mapper };
     return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };

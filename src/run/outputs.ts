@@ -54,7 +54,7 @@ export async function makeWayForOutput(
   ledger: Ledger,
   environment: Environment,
   path: string,
-  options: { readonly moveAside: boolean; readonly safeCsv: boolean },
+  options: { readonly moveAside: boolean },
 ): Promise<void> {
   const { cwd, progress } = context;
   const name = displayPath(path, cwd);
@@ -72,7 +72,7 @@ export async function makeWayForOutput(
     await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
     progress.happened({ kind: "output was moved here", path, from: state.movedFrom });
   }
-  const why = state.state === "strange" ? state.why : await otherColumns(path, state, options.safeCsv);
+  const why = state.state === "strange" ? state.why : await otherColumns(path, state, environment.safeCsv);
   if (why === undefined) return;
   if (!options.moveAside)
     throw refuse(
@@ -91,7 +91,7 @@ async function otherColumns(path: string, { state }: OutputState, safeCsv: boole
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(header.length));
   if (bytesRead === 0 || buffer.toString() === header) return undefined;
-  return safeCsv ? "it was started without --safe-csv" : "it was started with --safe-csv, or by another version";
+  return safeCsv ? "it was started without safeCsv" : "it was started with safeCsv, or by another version";
 }
 
 /** How long another process may write what is left of a file. */

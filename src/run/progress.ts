@@ -56,8 +56,6 @@ export type RunEvent =
   | {
       readonly kind: "input checked";
       readonly checked: CheckedInput;
-      /** How many problems to list one by one, where the command was given a number. */
-      readonly maxProblems: number | undefined;
       /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
       readonly shown: ReadonlySet<string> | undefined;
     }

@@ -29,7 +29,6 @@ export interface ResultsSettings {
   readonly to: string | Writable;
   /** Replace an existing file. */
   readonly force: boolean;
-  readonly safeCsv: boolean;
 }
 
 export interface WrittenResults {
@@ -44,7 +43,8 @@ export interface WrittenResults {
 
 /** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
 export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
-  const { environment, run: id, to, force, safeCsv } = options;
+  const { environment, run: id, to, force } = options;
+  const { safeCsv } = environment;
   await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) throw noLedger(environment, cwd);
   const problem = await lostRunsOf(environment, ledger, cwd);

@@ -68,7 +68,7 @@ export async function loadSettings(
   const environment = resolveEnvironment(config, choice);
   progress.happened({ kind: "environment chosen", environment });
   await refuseMovedAddress(config, environment, env);
-  const problem = await conflictOf(context, config, environment, options.flags);
+  const problem = await conflictOf(context, config, environment);
   if (problem !== undefined && ledgers === "one") throw problem;
   if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
   return { config, environment };
@@ -102,10 +102,9 @@ export async function conflictOf(
   { cwd, env, stop }: Loading,
   config: Config,
   environment: Environment,
-  flags: EnvironmentFlags,
 ): Promise<Failure | undefined> {
   const twin = await twinFailure(config, environment, env, stop);
-  const own = ownLedgerOf(config, environment, { env, flags });
+  const own = ownLedgerOf(config, environment, { env });
   if (twin !== undefined || own === undefined) return twin;
   // What it was sent before it shared another's ledger must be imported there.
   const { name, ledgerOwner } = environment;

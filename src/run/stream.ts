@@ -45,7 +45,6 @@ export interface StreamSettings extends InputOptions {
   readonly publishes?: boolean | undefined;
   /** Set aside a file that is in the way of the promises. */
   readonly moveAside: boolean;
-  readonly safeCsv: boolean;
   /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
   /** Milliseconds to wait while another command holds the ledger. */
@@ -143,7 +142,7 @@ async function streamInput(
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
-  const checked = await reportChecked(context, options, found, (marks) => ledger.told(marks));
+  const checked = await reportChecked(context, found, (marks) => ledger.told(marks));
   if (plan.isRefused) return endUnsent(context, options, checked, { otherwise: "nothing new" });
   if (mode === "judge") await ledger.noteCorrected(plan.corrected());
   const last = (await ledger.runs({ last: 1 })).at(-1);
@@ -175,7 +174,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
-  const checked = await reportChecked(context, options, planned, planned.shown);
+  const checked = await reportChecked(context, planned, planned.shown);
   const [doubt] = planned.plan.held.heldBy.keys();
   return endUnsent(context, options, checked, { otherwise: "dry run", doubt });
 }
@@ -249,7 +248,8 @@ async function endNothingNew(
   { output, last }: { readonly output: string | undefined; readonly last: Run | undefined },
 ): Promise<StreamResult> {
   const { plan } = checked;
-  const { mode, safeCsv } = options;
+  const { mode, settings } = options;
+  const { safeCsv } = settings.environment;
   const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
   await ledger.noteGuard(plan.guard);
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);

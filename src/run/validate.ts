@@ -26,18 +26,14 @@ import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
 /** Flags of every command that reads input. */
 export interface InputOptions {
   readonly files: readonly string[];
-  readonly inputFormat?: string | undefined;
+  readonly format?: string | undefined;
   readonly encoding?: string | undefined;
-  readonly maxInputBytes?: number | undefined;
-  /** Accept a file of 0 bytes as an input without rows. */
-  readonly allowEmpty?: boolean | undefined;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
   readonly limit?: number | undefined;
   /** Default: input. */
   readonly order?: PlanOptions["order"] | undefined;
   readonly maxInvalid?: Allowance | undefined;
-  readonly maxProblems?: number | undefined;
 }
 
 export interface CheckOptions extends InputOptions {
@@ -57,24 +53,24 @@ const PROBLEMS_KEPT = 10_000;
 /** The caller disposes of the plan. */
 export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
   const { config, environment, directory, ledger, mode, lanes, order = "input" } = options;
-  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, allowEmpty = false } = options;
-  const { encoding, maxInputBytes } = options;
+  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, encoding } = options;
+  const maxInputBytes = environment?.maxInputBytes;
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, {
     cwd,
-    inputFormat: options.inputFormat,
+    inputFormat: options.format,
     onPassedOver: (message) => progress.happened({ kind: "files passed over", message }),
     signal,
   });
-  const problems = new Problems(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
+  const problems = new Problems(PROBLEMS_KEPT);
   const severities = severityTable(config.rules, ALL_RULES);
   const mappers = createMappers({ ...options, cwd, severities, problems, signal });
   const total = bytesOf(files);
   const plan = await asStorage(
     directory,
     makePlan({
-      ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, allowEmpty, severities, problems, signal },
+      ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal },
       environment,
       readingOf: mappers.readingOf,
       openingOf: (file) => ({
@@ -120,11 +116,11 @@ async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
 
 /** The flags that say how the same input is read again. */
 export function inputFlags(options: InputOptions): readonly string[] {
-  const { action, source, inputFormat, encoding, order } = options;
+  const { action, source, format, encoding, order } = options;
   const given: readonly (readonly [string, string | undefined])[] = [
     ["--action", action],
     ["--source", source],
-    ["--input-format", inputFormat],
+    ["--format", format],
     ["--encoding", encoding],
     ["--order", order === "input" ? undefined : order],
   ];
@@ -140,13 +136,12 @@ export interface Checked extends CheckedInput {
 /** Reports what checking found, and what of it is news. */
 export async function reportChecked(
   { progress }: RunContext,
-  { maxProblems }: InputOptions,
   { files, plan, problems }: CheckedInput,
   shown: Ledger["told"],
 ): Promise<Checked> {
   const { known, isNews } = await shownBefore(problems, shown);
   const checked = { files, plan, problems };
-  progress.happened({ kind: "input checked", checked, maxProblems, shown: known });
+  progress.happened({ kind: "input checked", checked, shown: known });
   return { ...checked, isNews };
 }
 

@@ -47,7 +47,7 @@ function keptKey(keyFile: string): string {
   } catch (cause) {
     if (errorCode(cause) !== "EEXIST")
       throw new Failure("storage", `Could not write the key file ${keyFile}.`, {
-        hint: "Check who may write in its folder, or name another state directory with --state-dir.",
+        hint: "Check who may write in its folder, or name another state directory with TICKETS_STATE_DIR.",
         cause,
       });
   }

@@ -373,7 +373,7 @@ function openDatabase(path: string, now: () => number): DatabaseSync {
     const empty = number("schema_version") === 0;
     if (!empty && number("application_id") !== APPLICATION_ID)
       throw new Failure("storage", `${path} is a database, but not a sandbox's state.`, {
-        hint: "Name another state directory with --state-dir.",
+        hint: "Name another state directory with TICKETS_STATE_DIR.",
       });
     if (!empty && number("user_version") !== SCHEMA_VERSION)
       throw new Failure("storage", `${path} was written by another version of tickets.`, {

@@ -191,7 +191,7 @@ test("each next command finds the ledger that the command before it used, up to 
   place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
   place.write("sales.csv", salesTable(3));
   const env = { KEY: service.key };
-  const flags = ["--env", "house", "--config", "our config.yaml", "--state-dir", "state here"];
+  const flags = ["--env", "house", "--config", "our config.yaml", "TICKETS_STATE_DIR=state here"];
   const stopped = await place.summary(["stream", "sales.csv", ...flags], { env });
   expect(stopped.exitCode).toBe(6);
   service.behave({});

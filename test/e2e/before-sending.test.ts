@@ -163,7 +163,7 @@ describe("a proxy", () => {
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);
     const shown = `http://…@127.0.0.1:${proxy.port}`;
-    const stream = ["stream", "events.csv", "--env", "playground", "--retries", "0"];
+    const stream = ["stream", "events.csv", "--env", "playground", "TICKETS_RETRIES=0"];
     const { exitCode, stderr } = await place.tickets(stream, { env });
     expect([exitCode, stderr]).toEqual([
       7,

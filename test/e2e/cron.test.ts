@@ -34,7 +34,7 @@ test.skipIf(!HAS_CRON)(
       return (block?.text ?? "")
         .replaceAll("/opt/ticket-stream", ROOT.replace(/\/$/, ""))
         .replace("/srv/exports", folder)
-        .replace("--quiet", "--quiet --metrics-file tickets.prom");
+        .replace("--quiet", "--quiet --metrics tickets.prom");
     };
     const metricsOf = (name: string): string =>
       existsSync(place.path(`${name}/tickets.prom`)) ? place.read(`${name}/tickets.prom`) : "";

@@ -9,7 +9,7 @@ import { readPromises, salesTable } from "../support/tables.ts";
 const ENV = ["--env", "playground"];
 const STATE = "home/state/tickets/playground";
 
-const SEND = ["stream", "sales.csv", ...ENV, "--chunk-size", "2", "--retries", "0"];
+const SEND = ["stream", "sales.csv", ...ENV, "TICKETS_CHUNK_SIZE=2", "TICKETS_RETRIES=0"];
 
 async function openSales() {
   const place = openWorkplace({ isWarm: true });

@@ -40,7 +40,7 @@ describe("a file of 10,000 rows that grows", { tags: ["long"] }, () => {
 
   test.each<[string, (rig: Rig, text: string) => readonly string[]]>([
     ["as it is", (rig, text) => [rig.place.write("sales.csv", text)]],
-    ["with another chunk size", (rig, text) => [rig.place.write("sales.csv", text), "--chunk-size", "70"]],
+    ["with another chunk size", (rig, text) => [rig.place.write("sales.csv", text), "TICKETS_CHUNK_SIZE=70"]],
     ["under another name", (rig, text) => [rig.place.write("sales-tonight.csv", text)]],
     [
       "with its columns in another order",

@@ -67,7 +67,7 @@ test("a word that is said again is answered by what it decided, not by what was 
   tags: ["long"],
 }, async () => {
   const { place, service } = await openSales(15);
-  const send = [...SEND, "--chunk-size", "5"];
+  const send = [...SEND, "TICKETS_CHUNK_SIZE=5"];
   const doubtAt = (at: number): void =>
     service.behave({
       answer: ({ items }) => (items[0]?.data.ticketId === `T-${at}` ? { status: 500, body: "" } : undefined),

@@ -239,7 +239,7 @@ describe("plan", () => {
     const service = await startService();
     place.write("sales.csv", salesTable(20));
     const { stdout } = await place.tickets(["plan", "sales.csv"]);
-    await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "--chunk-size", "7"], service);
+    await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "TICKETS_CHUNK_SIZE=7"], service);
     const lines = stdout.trimEnd().split("\n");
     const bodies = [lines.slice(0, 7), lines.slice(7, 14), lines.slice(14)].map((chunk) => `[${chunk.join(",")}]`);
     expect(service.requests.map(({ body }) => body.toString())).toEqual(bodies);

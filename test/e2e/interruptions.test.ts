@@ -28,7 +28,7 @@ import { forWalks } from "../support/walks.ts";
 
 const ROWS = 500;
 const CHUNK = 100;
-const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", String(CHUNK)];
+const SEND = [`TICKETS_CHUNK_SIZE=${CHUNK}`, "stream", "sales.csv", "--env", "playground"];
 /** In which a run notes what it has written, on any machine. */
 const NOTED_MS = 500;
 const ALL = Array.from({ length: ROWS }, (_, at) => `T-${at + 1}`);
@@ -176,7 +176,7 @@ test("a folder that is gone before its run goes on: promises and rejects go to t
   mkdirSync(place.path("night"));
   const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
   service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
-  const { exitCode } = await place.tickets(SEND.with(1, "../sales.csv"), inFolder("night"));
+  const { exitCode } = await place.tickets(SEND.with(2, "../sales.csv"), inFolder("night"));
   expect(exitCode).toBe(5);
   rmSync(place.path("night"), { recursive: true });
   service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
@@ -192,12 +192,12 @@ test("two runs with ledgers of their own don't write the same output: the second
 }, async () => {
   const { place, service } = await openSales();
   const other = await startService();
-  const command = [...SEND, "-o", "promises.ndjson", "--state-dir"];
+  const command = [...SEND, "-o", "promises.ndjson"];
   let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
   meanwhile(service, async () => {
-    second = await place.tickets([...command, place.path("state-2")], other);
+    second = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-2")}`], other);
   });
-  const first = await place.tickets([...command, place.path("state-1")], service);
+  const first = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-1")}`], service);
   expect(first.exitCode).toBe(0);
   expect(second?.exitCode).toBe(2);
   expect(second?.stderr).toContain("promises.ndjson is not appended to: tickets did not write it for this environment");
@@ -320,7 +320,8 @@ test.skipIf(process.platform !== "linux")(
        process.on("SIGHUP", () => tell("hung up "));
        process.on("exit", (code) => tell(String(code)));`,
     );
-    const command = `exec '${process.execPath}' --import ./tell.mjs '${BIN}' ${SEND.join(" ")} -o promises.ndjson`;
+    const [setting = "", ...send] = SEND;
+    const command = `${setting} exec '${process.execPath}' --import ./tell.mjs '${BIN}' ${send.join(" ")} -o promises.ndjson`;
     const home = { HOME: place.path("home"), XDG_STATE_HOME: place.path("home/state"), TMPDIR: place.path("tmp") };
     const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
       cwd: place.folder,

@@ -33,7 +33,7 @@ function expectNoKey(place: Workplace, said: readonly Ended[], key = KEY): void 
 }
 
 /** Ways of talking that show more than others. */
-const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["--log-format", "json", "--verbose"], ["--json"]];
+const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["TICKETS_LOG_FORMAT=json", "--verbose"], ["--json"]];
 
 describe("a wrong key", () => {
   test.each(TALK)(
@@ -44,7 +44,7 @@ describe("a wrong key", () => {
       const service = await startService();
       const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
       const words = talk.filter((word) => word !== undefined);
-      const ended = await place.tickets([...COMMAND, ...words, "--chunk-size", "2"], { env });
+      const ended = await place.tickets([...COMMAND, ...words, "TICKETS_CHUNK_SIZE=2"], { env });
       expect(ended.exitCode).toBe(5);
       expect(service.requests).toHaveLength(1);
       expect(service.requests[0]?.headers["x-api-key"]).toBe(KEY);

@@ -17,7 +17,7 @@ test("gives the plan that its rows give on standard input", async () => {
   const flags = ["--json", "--action", "soldTicket"];
   const [file, pipe] = [
     await place.tickets(["validate", "sales.csv", ...flags]),
-    await place.tickets(["validate", "-", "--input-format", "csv", ...flags], { stdin: LARGE }),
+    await place.tickets(["validate", "-", "--format", "csv", ...flags], { stdin: LARGE }),
   ];
   const unnamed = (text: string): string => text.replaceAll(/sales\.csv|(?<=")-(?=")|-(?=:\d)/g, "");
   expect(file.exitCode).toBe(3);

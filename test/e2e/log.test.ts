@@ -1,4 +1,4 @@
-/** `--log-format json` and `--log-file`: every command tells what happens as lines of JSON, and nothing else. */
+/** `TICKETS_LOG_FORMAT=json` and `--log`: every command tells what happens as lines of JSON, and nothing else. */
 
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -7,13 +7,13 @@ import { linesOf } from "../support/log.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
-const JSON_LINES = ["--log-format", "json"];
+const JSON_LINES = ["TICKETS_LOG_FORMAT=json"];
 
 test("a run is told event by event, on stderr and in the log file", async () => {
   const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
   place.write("sales.csv", salesTable(3));
-  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "--chunk-size", "2"];
-  const { stderr, exitCode } = await place.tickets([...send, ...JSON_LINES, "--log-file", "logs/t.log"], service);
+  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
+  const { stderr, exitCode } = await place.tickets([...send, ...JSON_LINES, "--log", "logs/t.log"], service);
   expect(exitCode).toBe(0);
   const lines = linesOf(stderr);
   expect(lines.map(({ event }) => event)).toEqual(
@@ -30,7 +30,7 @@ test("a run is told event by event, on stderr and in the log file", async () => 
   expect(lines.at(-1)).toMatchObject({ event: "command.ended", exitCode: 0, counts: { accepted: 3 } });
   expect(place.read("logs/t.log")).toBe(stderr);
 
-  const quiet = await place.tickets([...send, "--quiet", "--log-file", "logs/t.log"], service);
+  const quiet = await place.tickets([...send, "--quiet", "--log", "logs/t.log"], service);
   expect(quiet.stderr).toBe("");
   const night = linesOf(place.read("logs/t.log").slice(stderr.length));
   expect(night.at(-1)).toMatchObject({ event: "command.ended", exitCode: 0, counts: { alreadySent: 3 } });
@@ -44,7 +44,7 @@ test("what fails before anything is a line, too", async () => {
     [["stream", "sales.csv", "--limit", "x"], /Give a whole number/],
     [["stream", "missing.csv"], /There is no file missing\.csv/],
     [["validate", "missing.csv", "--config", "none.yaml"], /none\.yaml/],
-    [["stream", "sales.csv", "--log-file", "."], /--log-file \. is a folder/],
+    [["stream", "sales.csv", "--log", "."], /--log \. is a folder/],
   ];
   for (const [args, message] of failures) {
     const { stderr, exitCode } = await place.tickets([...args, ...JSON_LINES]);
@@ -72,7 +72,7 @@ const WALLET = "0x52908400098527886e0F7030069857D2E4169EE7";
 test("problems name their rule and place; who bought is masked, also with --verbose", { tags: ["long"] }, async () => {
   const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
   place.write("sales.csv", `eventId,ticketId,to,price\nE1,T1,${WALLET},10\n`);
-  const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log-file", "t.log"];
+  const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log", "t.log"];
   const { stderr, exitCode } = await place.tickets(command, service);
   expect(exitCode).toBe(3);
   const lines = linesOf(place.read("t.log"));

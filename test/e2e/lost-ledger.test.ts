@@ -172,7 +172,7 @@ describe("a ledger that was lost", () => {
 
   test("while a chunk was on its way is missed also after the import: no file tells what became of it", async () => {
     const rig = await salesRig(20);
-    const died = await rig.run(to("a.ndjson", "--chunk-size", "5"), {
+    const died = await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"), {
       interruption: { kind: "boundary", point: "projected", time: 2 },
     });
     expect(died.killed).toBe(true);
@@ -279,7 +279,7 @@ describe("a ledger that was put back from an older copy", () => {
   test("with a doubt lets a person settle it, and close the run", async () => {
     const rig = await salesRig(20);
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, on: { request: 2 } }] });
-    expect((await rig.run(to("a.ndjson", "--chunk-size", "5"))).exitCode).toBe(6);
+    expect((await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(6);
     const putBack = copyLedger(rig);
     rig.sandbox.setFaults({ rules: [] });
     await settleByTruth(rig, rig.placed);
@@ -299,7 +299,7 @@ describe("a ledger that was put back from an older copy", () => {
 async function stopped(): Promise<SalesRig> {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
-  expect((await rig.run(to("a.ndjson", "--chunk-size", "5"))).exitCode).toBe(5);
+  expect((await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(5);
   rig.sandbox.setFaults({ rules: [] });
   return rig;
 }
@@ -381,8 +381,8 @@ describe("lines that were written, and not noted before a kill, stand once in a 
   async function killed({ file, left }: Case, shared?: SharedLedger) {
     const rig = await salesRig(6, shared);
     // What a process that died was sending is waited for, where another one may be sending it still.
-    const limits = shared === undefined ? [] : ["--timeout", "2s", "--wait-lock", "1m"];
-    const command = to(file, "--chunk-size", "2", ...limits);
+    const limits = shared === undefined ? [] : ["TICKETS_TIMEOUT=2s", "--wait-lock", "1m"];
+    const command = to(file, "TICKETS_CHUNK_SIZE=2", ...limits);
     // A table has its header first.
     const time = file.endsWith(".csv") ? 2 : 1;
     const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time } });

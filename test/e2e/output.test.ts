@@ -19,7 +19,7 @@ async function openSales(rows = 12) {
 describe("standard output", () => {
   test("holds the promises as NDJSON and nothing else with --output -", async () => {
     const { place, service } = await openSales();
-    const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "--chunk-size", "5"], service);
+    const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"], service);
     expect(exitCode).toBe(0);
     expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(1, 12));
     expect(readPromises(stdout).every(({ status, actionPromise }) => status === "success" && actionPromise)).toBe(true);
@@ -215,7 +215,7 @@ describe("an output file", () => {
 
   test("as CSV has one header, however many nights", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
-    await place.tickets([...SEND, "-o", "promises.csv", "--chunk-size", "5"], service);
+    await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
     place.write("sales.csv", salesTable(20));
     await place.tickets([...SEND, "-o", "promises.csv"], service);
     const rows = readTable(place.read("promises.csv"));

@@ -204,7 +204,10 @@ describe("on a Node that is too old", () => {
         return heard.promise.then(() => undefined);
       },
     });
-    const child = start(place, ["stream", "sales.csv", "--env", "playground", "--chunk-size", "2"], service.env);
+    const child = start(place, ["stream", "sales.csv", "--env", "playground"], {
+      ...service.env,
+      TICKETS_CHUNK_SIZE: "2",
+    });
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;

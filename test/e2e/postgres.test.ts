@@ -109,7 +109,7 @@ test(named("every command works with it"), ONLY_WITH, async () => {
   expect((await tickets(["results", run, ...ENV, "--report", "run.html"])).exitCode).toBe(0);
   expect(place.read("run.html")).toContain(`(schema ${schema})`);
 
-  await tickets(["status", ...ENV, "--metrics-file", "metrics.prom"]);
+  await tickets(["status", ...ENV, "--metrics", "metrics.prom"]);
   expect(place.read("metrics.prom")).toMatch(/tickets_ledger_size_bytes\{[^}]*\} [1-9]\d{4,}/);
   const pruned = await tickets(["prune", ...ENV, "--older-than", "1s"]);
   expect(pruned.exitCode).toBe(0);

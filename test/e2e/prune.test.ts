@@ -7,7 +7,7 @@ import { openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
-const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "2"];
+const SEND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
 const PRUNE = ["prune", "--env", "playground", "--older-than", "0s"];
 const STATE = "home/state/tickets/playground";
 

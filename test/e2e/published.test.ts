@@ -8,7 +8,7 @@ import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/p
 
 const DOWN_MS = 9_000;
 const publishTo = (output: string, ...more: readonly string[]): readonly string[] => [
-  ...["stream", "sales.ndjson", "--publish", ...ON_IT, "--chunk-size", "2", "-o", output, ...more],
+  ...["stream", "sales.ndjson", "--publish", ...ON_IT, "TICKETS_CHUNK_SIZE=2", "-o", output, ...more],
 ];
 const PUBLISH = publishTo("out.ndjson");
 const FOLLOW = ["results", "--follow", ...ON_IT];
@@ -41,7 +41,7 @@ async function publishEvents({ rig, here }: Awaited<ReturnType<typeof published>
     data: { eventId, eventName: eventId, currency: "EUR" },
   }));
   rig.place.write(`${name}.ndjson`, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  const args = [`${name}.ndjson`, ...ON_IT, "--chunk-size", "1", "-o", `${name}.promises.ndjson`, "--json"];
+  const args = [`${name}.ndjson`, ...ON_IT, "TICKETS_CHUNK_SIZE=1", "-o", `${name}.promises.ndjson`, "--json"];
   const ran = await here.run(["stream", "--publish", ...args]);
   return { ...summaryIn<Published>(ran), exitCode: ran.exitCode, stderr: ran.stderr };
 }
@@ -284,7 +284,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
       // Whoever publishes holds the lock until the end of its input comes.
       const feed = rig.place.path("feed");
       execFileSync("mkfifo", [feed]);
-      const first = here.run(["stream", "-", ...PUBLISH.slice(2), "--input-format", "ndjson"], {
+      const first = here.run(["stream", "-", ...PUBLISH.slice(2), "--format", "ndjson"], {
         shell: 'cat feed | "$@"',
       });
       const isHeld = async (): Promise<boolean> => {
@@ -311,12 +311,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
 
   it("enters a run behind one that a person has to decide about, without what that holds", LONG, async () => {
     const { rig, lines, here, there, run, query } = await published(5);
-    const killed = await there.run([...WORK, "--timeout", "1s"], {
+    const killed = await there.run([...WORK, "TICKETS_TIMEOUT=1s"], {
       interruption: { kind: "request", request: 2, when: "before" },
     });
     expect(killed.killed).toBe(true);
     // Once the time of its request has passed, the chunk is in doubt for whoever comes.
-    const found = await there.run([...WORK, "--timeout", "1s"]);
+    const found = await there.run([...WORK, "TICKETS_TIMEOUT=1s"]);
     expect(found.exitCode, found.stderr).toBe(6);
     writeSales(rig.place.path("sales.ndjson"), 1, 7);
     const behind = await here.run([...PUBLISH, "--json"]);

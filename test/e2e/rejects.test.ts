@@ -383,10 +383,14 @@ describe("guards against formulas", () => {
   const ROWS = IDS.map((id, at) => `E-1,${id},u,${at === 1 ? "?" : "1.00"},1700000000\n`);
   const SALES = `eventId,ticketId,userId,price,orderTime\n${ROWS.join("")}`;
 
+  const SAFE_CSV = "environments: {playground: {safeCsv: true}}\n";
+  const GUARDED = ["--config", "guarded.yaml"];
+
   const areTold = async (...flags: readonly string[]): Promise<void> => {
     const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", SALES);
+    place.write("guarded.yaml", SAFE_CSV);
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv", ...flags];
     expect((await place.tickets([...command, "--max-invalid", "1"], service)).exitCode).toBe(4);
     const sold = IDS.filter((id) => id !== "=7");
@@ -408,13 +412,13 @@ describe("guards against formulas", () => {
     expect(corrected.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
     expect(service.sent().at(-1)?.data.ticketId).toBe("=7");
     expect((await place.summary(command, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
-    const state = ["--state-dir", "elsewhere"];
+    const state = ["TICKETS_STATE_DIR=elsewhere"];
     await place.tickets(["results", "--import", "promises.csv", ...ENV, ...state], service);
     place.write("sales.csv", SALES.replace(",?,", ",1.00,"));
     const again = await place.summary(["stream", "sales.csv", ...ENV, ...state, "-o", "more.ndjson"], service);
     expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
   };
-  test("are told by the file, in promises and in rejects: --safe-csv", { tags: ["long"] }, () => areTold("--safe-csv"));
+  test("are told by the file, in promises and in rejects: safeCsv", { tags: ["long"] }, () => areTold(...GUARDED));
   test("are told by the file, in promises and in rejects", { tags: ["long"] }, () => areTold());
 
   test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
@@ -424,9 +428,10 @@ describe("guards against formulas", () => {
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv"];
     await place.tickets(command, service);
     place.write("sales.csv", salesTable(3));
-    const refused = await place.tickets([...command, "--safe-csv"], service);
+    place.write("guarded.yaml", SAFE_CSV);
+    const refused = await place.tickets([...command, ...GUARDED], service);
     expect(refused).toMatchObject({ exitCode: 2 });
-    expect(refused.stderr).toContain("promises.csv is not appended to: it was started without --safe-csv");
+    expect(refused.stderr).toContain("promises.csv is not appended to: it was started without safeCsv");
     expect(service.sent()).toHaveLength(2);
     expect((await place.tickets(command, service)).exitCode).toBe(0);
   });
@@ -524,7 +529,7 @@ describe("the command that is printed for corrected rejects sends them as their 
     ],
     [
       "a format that its name does not tell",
-      { input: "sales.txt", content: SALES, config: shop('    match: "sales.txt"'), flags: ["--input-format", "csv"] },
+      { input: "sales.txt", content: SALES, config: shop('    match: "sales.txt"'), flags: ["--format", "csv"] },
     ],
     [
       "a JSON array that its name does not tell",
@@ -536,7 +541,7 @@ describe("the command that is printed for corrected rejects sends them as their 
             data: { eventId: "E-1", ticketId: `shop-${Ticket}`, userId, price, orderTime: 1700000000 },
           })),
         ),
-        flags: ["--input-format", "json"],
+        flags: ["--format", "json"],
       },
     ],
     [

@@ -40,7 +40,7 @@ async function expectGood(file: string): Promise<string> {
 test("a browser shows the report of a good night", { tags: ["long"] }, async () => {
   const work = openWorkplace();
   const files = [fixture("events.csv"), fixture("sales.csv")];
-  await work.tickets(["stream", ...files, "--chunk-size", "50", "--report", "good.html"]);
+  await work.tickets(["stream", ...files, "TICKETS_CHUNK_SIZE=50", "--report", "good.html"]);
   const text = await expectGood(work.path("good.html"));
   expect(text).toContain("Finished: everything that was new is accepted.");
   expect(text).toMatch(/accepted\s+12,040\s+100 %/);
@@ -62,7 +62,7 @@ test("a browser shows the report of a bad day", { tags: ["long"] }, async () => 
       { on: { request: 4 }, fault: "drop", when: "after" },
     ],
   });
-  const options = ["--report", "bad.html", "--max-invalid", "1", "--retries", "2", "--chunk-size", "100"];
+  const options = ["--report", "bad.html", "--max-invalid", "1", "TICKETS_RETRIES=2", "TICKETS_CHUNK_SIZE=100"];
   const ran = await rig.run(["stream", "events.csv", "sales.csv", "--env", "playground", ...options, "--json"]);
   const { actions } = summaryIn<Summary>(ran);
   expect(actions).toMatchObject({ total: 539, accepted: 196, rejected: 4, inDoubt: 100, notSent: 239 });

@@ -5,7 +5,7 @@ import { CHROMIUM, openPage } from "../support/browser.ts";
 import { emptyRig } from "../support/interrupted.ts";
 
 const HEADER = "action,eventId,currency,eventName,ticketId,userId,price\n";
-const SEND = ["stream", "--env", "playground", "--chunk-size", "200"];
+const SEND = ["stream", "--env", "playground", "TICKETS_CHUNK_SIZE=200"];
 /** Text that would be a script, or turn the page's own, if it were taken for more than text. */
 const NASTY = "<img src=x onerror=alert(1)>\u202e";
 

@@ -118,7 +118,7 @@ test("every promise is the one that the service gave for that action", async () 
     }),
   });
   place.write("sales.csv", salesTable(25));
-  await place.tickets(["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"], { env: service.env });
+  await place.tickets(["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"], { env: service.env });
   expectSpokenAsSpecified(service);
   const promises = readPromises(place.read("promises.playground.ndjson"));
   expect(promises.map(({ ticketId, actionPromise }) => [ticketId, actionPromise])).toEqual([...given]);

@@ -36,7 +36,7 @@ function expectNowhere(place: Workplace, said: readonly Ended[], ...secrets: rea
 
 describe("the key shows nowhere, nor does the password of a proxy", () => {
   const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
-  const talks = [["--verbose"], ["--verbose", "--log-format", "json"], ["--json"]];
+  const talks = [["--verbose"], ["--verbose", "TICKETS_LOG_FORMAT=json"], ["--json"]];
 
   test.each<[string, () => Promise<number>, number]>([
     ["is not there", deadPort, 7],
@@ -50,7 +50,7 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
       HTTPS_PROXY: `http://operator:pr0xy-s3cret@127.0.0.1:${await open()}`,
     };
     const said: Ended[] = [];
-    for (const talk of talks) said.push(await place.tickets([...SEND, "--retries", "0", ...talk], { env }));
+    for (const talk of talks) said.push(await place.tickets([...SEND, "TICKETS_RETRIES=0", ...talk], { env }));
     said.push(await place.tickets(["status", "--env", "playground", "--json"], { env }));
     expect(said.map((ended) => ended.exitCode)).toEqual([exitCode, exitCode, exitCode, 0]);
     expectNowhere(place, said, KEY, "pr0xy-s3cret", "operator:");
@@ -140,13 +140,13 @@ describe("what came from elsewhere reaches a terminal without control characters
       [HOSTILE],
       ["stream", `--${HOSTILE}`],
       ["stream", "sales.csv", "--action", HOSTILE],
-      ["stream", "sales.csv", "--chunk-size", HOSTILE],
+      ["stream", "sales.csv", `TICKETS_CHUNK_SIZE=${HOSTILE}`],
       ["stream", "sales.csv", "--env", HOSTILE],
-      ["stream", "sales.csv", "--timeout", HOSTILE],
+      ["stream", "sales.csv", `TICKETS_TIMEOUT=${HOSTILE}`],
       ["stream", "sales.csv", "--config", HOSTILE],
       ["validate", "sales.csv", "--source", HOSTILE],
       ["validate", "sales.csv", "--encoding", HOSTILE],
-      ["validate", "sales.csv", "--input-format", HOSTILE],
+      ["validate", "sales.csv", "--format", HOSTILE],
       ["sandbox", "--faults", HOSTILE],
       ["schema", HOSTILE],
     ],
@@ -191,7 +191,7 @@ describe("what came from elsewhere reaches a terminal without control characters
         TICKETS_PLAYGROUND_API_KEY: "k",
         [variable]: HOSTILE,
       };
-      for (const command of [["env"], [...SEND, "--retries", "0", "--timeout", "1s"]])
+      for (const command of [["env"], [...SEND, "TICKETS_RETRIES=0", "TICKETS_TIMEOUT=1s"]])
         expectPrintable(await place.tickets(command, { env: { TICKETS_ENV: "playground", ...env } }));
     }
   });
@@ -243,14 +243,15 @@ test("the next command can be pasted into a shell, whatever a file is called", {
 
 // ---- formulas ----
 
-test("--safe-csv guards outputs against formulas; without it they are as they were", { tags: ["long"] }, async () => {
+test("safeCsv guards outputs against formulas; without it they are as they were", { tags: ["long"] }, async () => {
   const formula = '=HYPERLINK("http://evil.example","x")';
   for (const [flags, wanted] of [
     [[], formula],
-    [["--safe-csv"], `'${formula}`],
+    [["--config", "guarded.yaml"], `'${formula}`],
   ] as const) {
     const place = openWorkplace({ isWarm: true });
     const service = await startService();
+    place.write("guarded.yaml", "environments: {playground: {safeCsv: true}}\n");
     place.write("sales.csv", `eventId,ticketId,userId,price,orderTime\nE-1,"${formula.replaceAll('"', '""')}",u,1,1\n`);
     expect(await place.tickets([...SEND, "-o", "promises.csv", ...flags], service)).toMatchObject({ exitCode: 0 });
     expect(readTable(place.read("promises.csv"))[0]?.ticketId).toBe(wanted);
@@ -358,7 +359,7 @@ test("everything of the state is for its owner alone, at all times, whatever the
       return undefined;
     },
   });
-  const ended = await place.tickets([...SEND, "--chunk-size", "10", "--order", "time"], {
+  const ended = await place.tickets([...SEND, "TICKETS_CHUNK_SIZE=10", "--order", "time"], {
     ...service,
     shell: 'umask 000; "$@"',
   });
@@ -510,6 +511,7 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     const place = openWorkplace();
     expect(content.length).toBeLessThan(1_000_000);
     place.write(name, content);
+    place.write("small.yaml", "environments: {sandbox: {maxInputBytes: 1000000}}\n");
     place.write("rss.mjs", 'process.on("exit", () => console.error("maxRSS", process.resourceUsage().maxRSS));');
     const ended = await place.tickets(["validate", name, "--action", "soldTicket", ...more], {
       nodeArgs: ["--import", place.path("rss.mjs")],
@@ -532,15 +534,15 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     expect(rssMib).toBeLessThan(MIB);
   });
 
-  test("stops at --max-input-bytes", { tags: ["long"] }, async () => {
+  test("stops at maxInputBytes", { tags: ["long"] }, async () => {
     const { exitCode, stderr, rssMib } = await validate(
       "sales.csv.gz",
       bomb("gz", HEADER, "\n"),
-      "--max-input-bytes",
-      "1000000",
+      "--env=sandbox",
+      "--config=small.yaml",
     );
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("sales.csv.gz holds more than 1000000 bytes (--max-input-bytes).");
+    expect(stderr).toContain("sales.csv.gz holds more than 1000000 bytes (maxInputBytes of the environment).");
     expect(rssMib).toBeLessThan(MIB);
   });
 });

@@ -6,7 +6,7 @@ import { expectSpokenAsSpecified, type Service, startService } from "../support/
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
-const COMMAND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"];
+const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"];
 
 function openSales(rows: number, text = salesTable(rows)) {
   const place = openWorkplace({ isWarm: true });

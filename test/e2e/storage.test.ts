@@ -16,7 +16,7 @@ import { expectSpokenAsSpecified, type Service, startService } from "../support/
 import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../support/small-disk.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
-const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "500"];
+const SEND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=500"];
 const PROMISES = "promises.playground.ndjson";
 /** The ballast, and room for ledger and plan of a few thousand actions. */
 const STATE_KIB = 48 * 1024;

@@ -177,7 +177,7 @@ describe("settle --abandon", () => {
     const service = await startService({
       answer: ({ items }) => (items[0]?.data.ticketId === "T-3" ? { status: 500, body: "" } : undefined),
     });
-    const { summary } = await place.summary([...SENT, "--env", "playground", "--chunk-size", "2"], service);
+    const { summary } = await place.summary([...SENT, "--env", "playground", "TICKETS_CHUNK_SIZE=2"], service);
     return { place, env: service.env, abandon: ["settle", summary.run ?? "", "--abandon", "--env", "playground"] };
   }
   const CLOSING = /2 actions stay as answered; 2 actions are not sent and go into rejects; 2 actions stay in doubt/;

@@ -12,7 +12,7 @@ const changed = (requests: Requests, change: (each: ProcessedAction) => Processe
 
 test("a record that differs from what is told is noticed", async () => {
   const rig = await salesRig(20);
-  expect(await rig.run(rig.stream("--chunk-size", "5"))).toMatchObject({ exitCode: 0 });
+  expect(await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).toMatchObject({ exitCode: 0 });
   const requests = rig.requests();
   await expectAllTold(rig, rig.placed);
   const lies: Readonly<Record<string, Requests>> = {

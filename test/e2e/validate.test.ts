@@ -46,17 +46,17 @@ describe("a bad file", () => {
     expect(stderr.match(/ {2}sold-ticket-without-user\n/g)).toHaveLength(4);
     expect(stderr).toContain("sales.csv:92  error  price-invalid");
     expect(stderr).toContain(
-      "… and 96 more problems: sold-ticket-without-user 100, price-invalid 1. --max-problems shows more.",
+      "… and 96 more problems: sold-ticket-without-user 100, price-invalid 1. validate --json lists them.",
     );
   });
 
   test("with more problems than are shown says how many there are", { tags: ["long"] }, async () => {
     const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", salesTable(200).replace(/,1\d\.50,/g, ",?,"));
-    const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--max-problems", "3"]);
+    const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
     expect(exitCode).toBe(3);
-    expect(stderr.match(/price-invalid\n/g)).toHaveLength(3);
-    expect(stderr).toContain("197 more");
+    expect(stderr.match(/price-invalid\n/g)).toHaveLength(50);
+    expect(stderr).toContain("150 more");
     expect(stderr).toContain("200 invalid");
   });
 

@@ -1,4 +1,4 @@
-/** `--metrics-file` and `onEnd`: those who watch the nights hear of each, also of one that failed. */
+/** `--metrics` and `onEnd`: those who watch the nights hear of each, also of one that failed. */
 
 import { chmodSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ test("a night that failed keeps the last success, and both are told to the user'
   chmodSync(place.path("heard.sh"), 0o700);
   const config = `environments:\n  playground:\n    baseUrl: ${service.baseUrl}\n    onEnd: [./heard.sh]\n`;
   place.write("tickets.config.yaml", config);
-  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "--metrics-file", "t.prom"];
+  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "--metrics", "t.prom"];
   const untrusted = await place.tickets(send, service);
   expect(untrusted).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("onEnd: would run a program") });
   await place.tickets(["env", "--trust"]);
@@ -42,9 +42,7 @@ test("a night that failed keeps the last success, and both are told to the user'
 
   const dry = await place.tickets(["stream", "sales.csv", "--env", "playground", "--dry-run"], service);
   expect(dry.exitCode).toBe(0);
-  expect((await place.tickets(["status", "--env", "playground", "--metrics-file", "s.prom"], service)).exitCode).toBe(
-    0,
-  );
+  expect((await place.tickets(["status", "--env", "playground", "--metrics", "s.prom"], service)).exitCode).toBe(0);
   expect(place.read("s.prom").replaceAll(/duration.*|size.*|last_run_timestamp.*/g, "")).toBe(
     second.replaceAll(/duration.*|size.*|last_run_timestamp.*/g, ""),
   );
@@ -70,7 +68,7 @@ test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is 
     "tickets.config.yaml",
     `environments:\n  playground:\n    baseUrl: ${service.baseUrl}\n    tls: ${tls}\n`,
   );
-  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "--retries", "0"];
+  const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_RETRIES=0"];
   const strange = await place.tickets(send, service);
   expect(strange).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("Nothing of chunk 1") });
   expect(service.sent()).toEqual([]);

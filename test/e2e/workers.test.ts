@@ -350,7 +350,7 @@ test(named("status shows who sends which lanes on all machines, and what is left
     },
   });
   // Two requests stay on their way while it is looked.
-  const worker = startWorker("--lanes", "2", "--timeout", "10m");
+  const worker = startWorker("--lanes", "2", "TICKETS_TIMEOUT=10m");
   await isAsked;
   const shown = JSON.parse((await tickets(["status", ...ENV, "--json"])).stdout);
   expect(shown.workers).toMatchObject([
@@ -369,7 +369,7 @@ test(named("status shows who sends which lanes on all machines, and what is left
     `INSERT INTO ${schema}.workers (host, pid, command, started_ms, seen_ms)
       SELECT 'lost', 7, 'tickets work', seen_ms - 60000, seen_ms - 60000 FROM ${schema}.workers`,
   );
-  const { stdout } = await tickets(["status", ...ENV, "--metrics-file", "tickets.prom"]);
+  const { stdout } = await tickets(["status", ...ENV, "--metrics", "tickets.prom"]);
   expect(stdout).toMatch(
     new RegExp(`Sending now:\n.*\n.*\n\\S+ ${worker.child.pid} +.* ago +.* ago +0 1 +tickets work`),
   );
@@ -477,7 +477,7 @@ test(named("a publisher that stands still keeps no worker from ending a run, and
   const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
   const { place, tickets, startWorker, service, server, schema } = rig;
   execFileSync("mkfifo", [place.path("feed")]);
-  const publisher = tickets(["stream", "-", ...ENV, "--publish", "--input-format", "ndjson"], {
+  const publisher = tickets(["stream", "-", ...ENV, "--publish", "--format", "ndjson"], {
     shell: 'cat feed | "$@"',
   });
   while ((await server.query(`SELECT 1 FROM ${schema}.locks WHERE command LIKE 'tickets stream -%'`)).length === 0);
@@ -542,7 +542,7 @@ test(
       more: "    onEnd: [/bin/sh, -c, cat >> ended.ndjson]\n",
     });
     service.behave({ answer: () => (service.requests.length === 3 ? { status: 503, body: "{}" } : undefined) });
-    const work = ["--metrics-file", "work.prom"];
+    const work = ["--metrics", "work.prom"];
     expect((await startWorker(...work).ended).exitCode).toBe(6);
     expect(place.read("work.prom")).toMatch(/tickets_doubts?\S* 10\n/);
     expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);

@@ -171,14 +171,12 @@ describe("late", () => {
     expect(accepted(field)).toEqual(["b"]);
   });
 
-  test("is told with all its places, as many as are asked for", async () => {
+  test("is shown with all its places", async () => {
     const field = await openSold();
     await night(field, "updates.ndjson", updates("z"));
     const late = await night(field, "updates.ndjson", updates("a", "b", "c", "d", "z"));
     expect(late.said).toContain("late (4 times");
     expect(late.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3, updates.ndjson:4.");
-    const short = await field.stream(["updates.ndjson"], { maxProblems: 2 });
-    expect(short.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3 and 1 more.");
   });
 
   test.each(["orderTime", "nothing"])(

@@ -57,7 +57,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     check("sales.report", ROW),
     "The name of sales.report doesn't show its format.",
-    "Name the format with --input-format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.",
+    "Name the format with --format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.",
   ],
   [
     async (context, field) => {
@@ -130,9 +130,9 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Leave the run or --max-age out.",
   ],
   [
-    (context) => verbs.status({ ...STATUS, run: "abc", metricsFile: "m" }, context),
-    "--metrics-file is about an environment, not about one run.",
-    "Leave the run or --metrics-file out.",
+    (context) => verbs.status({ ...STATUS, run: "abc", metrics: "m" }, context),
+    "--metrics is about an environment, not about one run.",
+    "Leave the run or --metrics out.",
   ],
   [
     async (context, field) => {
@@ -158,7 +158,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     (context) => verbs.status({ ...STATUS, run: "abcdef12" }, context),
     "There is no ledger of local at state/local/ledger.db.",
-    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
   ],
   [
     (context) => verbs.settle({ run: "abc", decision: "sent", json: true, first: 1 }, context),
@@ -317,7 +317,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       const run = await sendEvent(field);
-      return verbs.results({ run, output: "e.ndjson", force: false, safeCsv: false, flags: {} }, context);
+      return verbs.results({ run, output: "e.ndjson", force: false, flags: {} }, context);
     },
     "e.ndjson already exists and is not overwritten.",
     "Name another file, or replace it with --force.",
@@ -325,7 +325,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       const run = await sendEvent(field);
-      return verbs.results({ run, output: "again.ndjson.zst", force: false, safeCsv: false, flags: {} }, context);
+      return verbs.results({ run, output: "again.ndjson.zst", force: false, flags: {} }, context);
     },
     "again.ndjson.zst ends in .zst, and promises are not written compressed. Nothing was written.",
     "Name a file without .zst, such as again.ndjson, and compress a copy of it.",
@@ -333,10 +333,11 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       await field.write("file", "");
-      return verbs.status({ ...STATUS, flags: { stateDir: join(field.folder, "file") } }, context);
+      const env = { ...context.env, TICKETS_STATE_DIR: join(field.folder, "file") };
+      return verbs.status(STATUS, { ...context, env });
     },
     "FOLDER/file is a file, and the ledger FOLDER/file/local/ledger.db can't be below it.",
-    "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept: name a folder.",
+    "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept: name a folder.",
   ],
   [
     async (context, field) => {

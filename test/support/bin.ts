@@ -115,8 +115,25 @@ export const settingsIn = (folder: string): Readonly<Record<string, string | und
   NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
 });
 
-async function runBin(args: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
-  const { env = {}, stdin, nodeArgs = [], shell, onSpawn, isWarm = false } = options;
+/** Words such as `TICKETS_CHUNK_SIZE=5` set a variable for their command, as in a shell, wherever they stand. */
+const SETTING = /^(TICKETS_[A-Z_]+)=(.*)$/s;
+
+/** The words of a command without the variables that they set, and those. */
+function withSettings(typed: readonly string[]): {
+  readonly args: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+} {
+  const settings = typed.flatMap((word) => {
+    const [, name, value] = SETTING.exec(word) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+  return { args: typed.filter((word) => !SETTING.test(word)), settings: Object.fromEntries(settings) };
+}
+
+async function runBin(typed: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
+  const { args, settings } = withSettings(typed);
+  const env = { ...options.env, ...settings };
+  const { stdin, nodeArgs = [], shell, onSpawn, isWarm = false } = options;
   // One that dies would take a process along that others were to use.
   const isPlain = [stdin, options.nodeArgs, shell, onSpawn, env.TICKETS_TEST_CRASH_AT].every(
     (asked) => asked === undefined,

@@ -50,7 +50,7 @@ const WAITING = { ...CHECKING, waitLock: 0 };
 export const verbs = {
   stream: command(stream, {
     ...{ ...WAITING, resend: false, adopt: false, publish: false },
-    ...{ dryRun: false, moveAside: false, yes: false, safeCsv: false },
+    ...{ dryRun: false, moveAside: false, yes: false },
   }),
   resume: command(resume, { ...WAITING, run: undefined }),
   validate: command(validate, CHECKING),
@@ -59,7 +59,7 @@ export const verbs = {
   settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
-  results: command(results, { flags: {}, run: undefined, force: false, safeCsv: false }),
+  results: command(results, { flags: {}, run: undefined, force: false }),
   importResults: command(importResults, { flags: {}, waitLock: 0 }),
   find: command(find, CHECKING),
   env: command(showEnvironment, { ...CHECKING, name: undefined }),

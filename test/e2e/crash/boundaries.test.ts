@@ -66,8 +66,8 @@ describe("a process that dies at a boundary of a chunk's life", () => {
     const { point, time, chunks, at, next } = pass;
     const rig = await salesRig(20, shared);
     // What a process that died was sending is waited for, where another one may be sending it still.
-    const limits = shared === undefined ? [] : ["--timeout", "2s", "--wait-lock", "1m"];
-    const command = rig.stream("--chunk-size", String(20 / chunks), "--json", ...limits);
+    const limits = shared === undefined ? [] : ["TICKETS_TIMEOUT=2s", "--wait-lock", "1m"];
+    const command = rig.stream(`TICKETS_CHUNK_SIZE=${20 / chunks}`, "--json", ...limits);
     const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
     expect(died.killed).toBe(true);
     if (chunks === CHUNKS) expect(await states(rig)).toBe(at(time) ?? "");

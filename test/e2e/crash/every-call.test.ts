@@ -36,7 +36,9 @@ const NEEDS = HAS_STRACE ? "" : " (needs Debian's strace, and the right to trace
 
 /** Sales of which one is invalid, so that there are rejects. */
 const SALES = `${salesTable(5)}E-1,T-bad,u-1,none,1767225600\n`;
-const STREAM = "stream events.csv sales.csv --env playground -o out.ndjson --chunk-size 3 --max-invalid 1".split(" ");
+const STREAM = "stream events.csv sales.csv --env playground -o out.ndjson TICKETS_CHUNK_SIZE=3 --max-invalid 1".split(
+  " ",
+);
 /** Some rows are in the rejects. */
 const DONE = 4;
 const STORAGE = 10;

@@ -21,7 +21,7 @@ describe("a process that dies with four lanes", () => {
     rig.place.write("events.csv", events);
     rig.place.write("sales.csv", sales);
     const placed = [...placedRows("events.csv", "newEvent", events), ...placedRows("sales.csv", "soldTicket", sales)];
-    const sizes = ["--lanes", "4", "--chunk-size", "3"];
+    const sizes = ["--lanes", "4", "TICKETS_CHUNK_SIZE=3"];
     const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "-o", "out.ndjson", ...sizes];
     return { rig, placed, command };
   }

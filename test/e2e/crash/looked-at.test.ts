@@ -11,7 +11,7 @@ test("a plan, a dry run and status tell what was accepted from what is still to 
   rig.place.write("scans.csv", "ticketId,orderTime\nT-1,1781280000\nT-1,1781280060\n");
   rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
   const files = ["events.csv", "sales.csv", "scans.csv"];
-  const stream = ["stream", ...files, "--env", "playground", "--chunk-size", String(IN_A_CHUNK), "--rate", "20"];
+  const stream = ["stream", ...files, "--env", "playground", `TICKETS_CHUNK_SIZE=${IN_A_CHUNK}`, "TICKETS_RATE=20"];
   const died = await rig.run(stream, { interruption: { kind: "boundary", point: "settled", time: 3 } });
   expect(died.killed).toBe(true);
   const processed = rig.requests().flat().length;

@@ -31,7 +31,7 @@ test("what was processed in part: sent again as a whole, nothing that happens on
 }, async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
-  const command = rig.stream("--chunk-size", "5");
+  const command = rig.stream("TICKETS_CHUNK_SIZE=5");
   expect((await rig.run(command)).exitCode).toBe(6);
   const [question] = (await readTruth(rig, rig.placed)).questions;
   expect(question).toMatchObject({ answer: "partly", chunk: 2 });
@@ -51,7 +51,7 @@ test("what was processed in part: sent again as a whole, nothing that happens on
 test("what was processed in part is settled action by action, as the service took it", { tags: ["long"] }, async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
-  const command = rig.stream("--chunk-size", "5", "--json");
+  const command = rig.stream("TICKETS_CHUNK_SIZE=5", "--json");
   const { run } = summaryIn<Summary>(await rig.run(command));
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
   for (const [wrong, why] of [

@@ -71,7 +71,7 @@ test("a run that is resumed names the rejects of before, too", { tags: ["long"] 
       { fault: "status", status: 403, on: { request: 2 } },
     ],
   });
-  expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(5);
+  expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(5);
   const resumed = await rig.run(["resume", "--env", "playground", "--json"]);
   expect(resumed.exitCode).toBe(4);
   expect(summaryIn<Summary>(resumed)).toMatchObject({ rejects: [rig.place.path("sales.rejects.csv")] });

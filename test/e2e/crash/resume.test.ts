@@ -9,7 +9,9 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
   { tags: ["long"] },
   async (point) => {
     const rig = await salesRig(20);
-    await rig.run(rig.stream("--chunk-size", "5"), { interruption: { kind: "boundary", point: "entered", time: 1 } });
+    await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"), {
+      interruption: { kind: "boundary", point: "entered", time: 1 },
+    });
     const resume = ["resume", "--env", "playground"];
     const died = await rig.run(resume, { interruption: { kind: "boundary", point, time: point === "ended" ? 1 : 2 } });
     expect(died.killed).toBe(true);
@@ -31,7 +33,7 @@ describe("the same command after a kill", () => {
     async (point, time) => {
       const rig = await salesRig(20);
       await rig.run(rig.stream());
-      const again = rig.stream("--chunk-size", "5", "--resend");
+      const again = rig.stream("TICKETS_CHUNK_SIZE=5", "--resend");
       const died = await rig.run(again, { interruption: { kind: "boundary", point, time } });
       expect(died.killed).toBe(true);
       await rig.run(again);

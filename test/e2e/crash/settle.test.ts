@@ -11,7 +11,7 @@ import { readPromises, salesTable } from "../../support/tables.ts";
 describe("settle", () => {
   async function inDoubt(point: "intended" | "answered" = "answered") {
     const rig = await salesRig(20);
-    const command = rig.stream("--chunk-size", "5");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=5");
     await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
     expect((await rig.run(command)).exitCode).toBe(6);
     const [question] = (await readTruth(rig, rig.placed)).questions;
@@ -36,7 +36,7 @@ describe("settle", () => {
     tags: ["long"],
   }, async () => {
     const rig = await salesRig(20);
-    const command = rig.stream("--chunk-size", "5");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=5");
     await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 2 } });
     const settle = ["settle", (await readRuns(rig))[0]?.run ?? "", "--env", "playground"];
     const unseen = await rig.run([...settle, "--not-sent"]);
@@ -81,7 +81,7 @@ describe("settle", () => {
       const rig = await salesRig(20);
       // Refused by the key, so the run is open and nothing is in doubt.
       rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
-      const stopped = await rig.run(rig.stream("--chunk-size", "5", "--json"));
+      const stopped = await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5", "--json"));
       expect(stopped.exitCode).toBe(5);
       const run = summaryIn<Summary>(stopped).run ?? "";
       const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];

@@ -35,7 +35,7 @@ describe("signals", () => {
 
   test("Ctrl-C finishes the request in flight; another file then exits 8 with the two commands", async () => {
     const rig = await salesRig(20);
-    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT");
+    const stopped = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 2, "SIGINT");
     expect(stopped.exitCode).toBe(130);
     const summary = summaryIn<Summary>(stopped);
     expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
@@ -47,7 +47,7 @@ describe("signals", () => {
     expect(refused.exitCode).toBe(8);
     expect(refused.stderr).toContain(`tickets resume ${summary.run}`);
     expect(refused.stderr).toContain(`tickets settle ${summary.run} --abandon`);
-    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode, "the same command too").toBe(8);
+    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode, "the same command too").toBe(8);
     expect(processedCount(rig)).toBe(10);
 
     expect((await rig.run(["settle", summary.run ?? "", "--abandon", "--env", "playground"])).exitCode).toBe(0);
@@ -57,7 +57,7 @@ describe("signals", () => {
 
   test("Ctrl-C, then resume: the run is finished, and the next file goes", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
     await expectAllTold(rig, rig.placed);
     expect((await rig.run(rig.stream())).exitCode).toBe(0);
@@ -67,11 +67,11 @@ describe("signals", () => {
     tags: ["long"],
   }, async () => {
     const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
+    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
     const resume = ["resume", "--env", "playground"];
     const died = await rig.run(resume, { interruption: { kind: "boundary", point: "settled", time: 2 } });
     expect(died.killed).toBe(true);
-    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
     await expectAllTold(rig, rig.placed);
   });
 
@@ -79,7 +79,7 @@ describe("signals", () => {
     tags: ["long"],
   }, async () => {
     const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGTERM")).exitCode).toBe(143);
+    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGTERM")).exitCode).toBe(143);
     const run = (await readRuns(rig))[0]?.run;
     const tonight = salesTable(5, { first: 101 });
     rig.place.write("tonight.csv", tonight);
@@ -97,7 +97,7 @@ describe("signals", () => {
 
   test("a second Ctrl-C gives the request in flight up and leaves it in doubt", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
-    const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
+    const stopped = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 2, "SIGINT", "SIGTERM");
     expect([6, 130]).toContain(stopped.exitCode);
     expect(stopped.stderr).toContain("in doubt");
     expect(await states(rig)).toBe("answered in doubt planned planned");
@@ -109,8 +109,8 @@ describe("signals", () => {
 
   test("SIGHUP ends in 129, and the same command goes on", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGHUP")).exitCode).toBe(129);
-    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGHUP")).exitCode).toBe(129);
+    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
     await expectAllTold(rig, rig.placed);
   });
 
@@ -121,7 +121,7 @@ describe("signals", () => {
       child?.kill("SIGSTOP");
       setTimeout(() => child?.kill("SIGCONT"), 4000);
     });
-    const ran = await rig.run(rig.stream("--chunk-size", "5", "--timeout", "2s"), {
+    const ran = await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5", "TICKETS_TIMEOUT=2s"), {
       onSpawn: (spawned) => {
         child = spawned;
       },
@@ -132,9 +132,9 @@ describe("signals", () => {
 
   test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
-    const ended = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 4, "SIGINT");
+    const ended = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 4, "SIGINT");
     expect(summaryIn<Summary>(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
-    expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
+    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
   });
 
   test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", {
@@ -143,7 +143,7 @@ describe("signals", () => {
     const rig = await salesRig(200);
     // The second answer comes when the time is over, however long the start took.
     rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 15_000, on: { request: 2 } }] });
-    const command = rig.stream("--chunk-size", "10");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=10");
     expect((await rig.run([...command, "--max-duration", "15s"])).exitCode).toBe(7);
     expect((await readTruth(rig, rig.placed)).questions).toEqual([]);
     expect(new Set(await statesOf(rig))).toEqual(new Set(["answered", "planned"]));

@@ -10,7 +10,7 @@ test.each([2, 3, 4, 5])(
   async (time) => {
     const rig = await salesRig(40);
     rig.sandbox.setFaults({ rules: [{ fault: "status", status: 413, on: { itemsOver: 5, from: 2 } }] });
-    const command = rig.stream("--chunk-size", "20");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=20");
     const died = await rig.run(command, { interruption: { kind: "boundary", point: "intended", time } });
     expect(died.killed).toBe(true);
     for (let starts = 0; starts < 4 && (await rig.run(command)).exitCode === 6; starts += 1) {

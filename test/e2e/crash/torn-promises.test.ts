@@ -11,7 +11,7 @@ describe("a promises file that a power cut left torn", () => {
   /** The lines of the second chunk are on disk, but the ledger does not know it; the third chunk flies. */
   async function cutOff(): Promise<{ rig: SalesRig; command: readonly string[]; text: string; recorded: number }> {
     const rig = await salesRig(20);
-    const command = rig.stream("--chunk-size", "5");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=5");
     const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time: 2 } });
     expect(died.killed).toBe(true);
     const text = rig.place.read("out.ndjson");

@@ -20,7 +20,7 @@ describe("two commands at the same moment", () => {
     const tickets = Array.from({ length: ROUNDS * 10 }, (_none, at) => `T-${at + 1}`);
     for (let round = 0; round < ROUNDS; round += 1) {
       place.write("sales.csv", salesTable(10, { first: round * 10 + 1 }));
-      const command = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "5", ...more];
+      const command = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=5", ...more];
       held = Promise.withResolvers();
       // The one that waits has no end to go by; which of the two is first, and by how much, is left to the machine.
       if (waits) held.resolve();

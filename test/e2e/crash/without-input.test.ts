@@ -12,7 +12,7 @@ import { salesTable } from "../../support/tables.ts";
 describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, () => {
   async function killedAt150() {
     const rig = await salesRig(10_000);
-    const command = rig.stream("--chunk-size", "50");
+    const command = rig.stream("TICKETS_CHUNK_SIZE=50");
     const died = await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 150 } });
     expect(died.killed).toBe(true);
     expect(rig.requests()).toHaveLength(150);

@@ -43,8 +43,9 @@ describe("tickets env", () => {
   apiKey            environment variable TICKETS_PLAYGROUND_API_KEY (set)  TICKETS_PLAYGROUND_API_KEY
   chunkSize         500                                                    tickets.config.yaml:4
   maxChunkBytes     8388608                                                default
+  maxInputBytes     none                                                   default
   timeout           1m30s                                                  tickets.config.yaml:5
-  retries           2                                                      flag --retries
+  retries           2                                                      the caller
   retryStatuses     none                                                   default
   rate              none                                                   default
   lanes             4                                                      TICKETS_LANES
@@ -60,6 +61,7 @@ describe("tickets env", () => {
   sameServiceAs     none                                                   default
   ledger            SQLite                                                 default
   output            promises.playground.ndjson                             default
+  safeCsv           false                                                  default
   stateDir          /var/tickets                                           TICKETS_STATE_DIR
 
   ledger    /var/tickets/playground/ledger.db  NEW

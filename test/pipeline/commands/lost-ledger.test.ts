@@ -12,7 +12,7 @@ test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () =
   field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
   await field.stream(["events.csv"]);
   const look = async (): Promise<string> => {
-    await field.ask("status", { metricsFile: "t.prom" });
+    await field.ask("status", { metrics: "t.prom" });
     return field.read("t.prom");
   };
   expect(await look()).toContain("tickets_unfinished_runs{");

@@ -272,7 +272,7 @@ describe("the file of a report", () => {
   ])("is refused before anything is sent: %s", async (_, report, prepare) => {
     const field = await openNight();
     await prepare(field);
-    const { exitCode, said } = await field.stream(["events.csv", "sales.html"], { report, inputFormat: "csv" });
+    const { exitCode, said } = await field.stream(["events.csv", "sales.html"], { report, format: "csv" });
     expect(exitCode).toBe(2);
     expect(said).toMatch(/--report .*Nothing was sent\./);
     expect(said).toContain(report);

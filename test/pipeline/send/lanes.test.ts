@@ -417,7 +417,7 @@ describe("what counts for all lanes", () => {
     expectSpokenAsSpecified(service, 2);
   });
 
-  test("--rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
+  test("rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
     const { service, stream, resume } = await openNight(ticketsOf(8).map(sale));
     const onDetail = (text: string, asked: Asked): void => {
       if (text.includes("accepted")) asked.stop("SIGTERM");

@@ -67,9 +67,9 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
     shuffled: trial.faults.rules.some(({ fault }) => fault === "shuffle"),
     inLanes: trial.lanes > 1,
   };
-  const common = ["--env", "playground", "--retries", "1", "--timeout", "5s", "--json"];
+  const common = ["--env", "playground", "TICKETS_RETRIES=1", "TICKETS_TIMEOUT=5s", "--json"];
   const output = trial.output === undefined ? [] : ["-o", trial.output];
-  const sizes = ["--chunk-size", String(trial.chunkSize), "--lanes", String(trial.lanes)];
+  const sizes = [`TICKETS_CHUNK_SIZE=${trial.chunkSize}`, "--lanes", String(trial.lanes)];
   const command = ["stream", ...texts.keys(), ...common, ...sizes, ...output];
   const interruptions = [...trial.interruptions];
   let starts = 0;

@@ -75,7 +75,7 @@ const DONE = 4;
 const IN_DOUBT = 6;
 
 const stream = (output: string, files: string, chunkSize: number, more = "", exitCode = DONE): Step => ({
-  args: `stream ${files} --env playground -o ${output} --chunk-size ${chunkSize} --max-invalid 1 --json ${more}`
+  args: `stream ${files} --env playground -o ${output} TICKETS_CHUNK_SIZE=${chunkSize} --max-invalid 1 --json ${more}`
     .trim()
     .split(" "),
   exitCode,

@@ -32,7 +32,7 @@ test.each([
   const folder = openFolder();
   const path = join(folder, "sales.csv");
   make(path);
-  expect(() => openLogFile("sales.csv", folder)).toThrow(`--log-file sales.csv ${why}. Nothing was sent.`);
+  expect(() => openLogFile("sales.csv", folder)).toThrow(`--log sales.csv ${why}. Nothing was sent.`);
   expect(existsSync(path)).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { logFormatAsked, logLine } from "../../../src/cli/log-line.ts";
 
 test("a line is one JSON object, with nothing in it that steers a terminal", () => {
@@ -24,14 +24,10 @@ test("what to do stands in its own field, and not in the words too", () => {
   expect(JSON.parse(line)).toMatchObject({ message: "No file.", hint: "Name one." });
 });
 
-describe("the format where the command line can't be read", () => {
-  test.each<[readonly string[], NodeJS.ProcessEnv, "pretty" | "json"]>([
-    [[], {}, "pretty"],
-    [["strem", "--log-format=json"], {}, "json"],
-    [["--log-format", "json", "--log-format=pretty"], {}, "pretty"],
-    [["--", "--log-format", "json"], {}, "pretty"],
-    [[], { TICKETS_LOG_FORMAT: "json" }, "json"],
-  ])("%j %j: %s", (args, env, format) => {
-    expect(logFormatAsked(args, env)).toBe(format);
-  });
+test.each([
+  [{}, "pretty"],
+  [{ TICKETS_LOG_FORMAT: "xml" }, "pretty"],
+  [{ TICKETS_LOG_FORMAT: "json" }, "json"],
+] as const)("the format of a log, of %j: %s", (env, format) => {
+  expect(logFormatAsked(env)).toBe(format);
 });

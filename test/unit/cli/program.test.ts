@@ -2,15 +2,11 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { completionScript, SHELLS } from "../../../src/cli/completion.ts";
-import { buildProgram, welcome } from "../../../src/cli/program.ts";
+import { welcome } from "../../../src/cli/help.ts";
+import { buildProgram } from "../../../src/cli/program.ts";
 
 function programOf(columns: number): Command {
-  const { signal } = new AbortController();
-  const process = {
-    ...{ stop: signal, abort: signal, onFirstSignal: () => undefined },
-    explain: async () => undefined,
-  };
-  const program = buildProgram(process, () => undefined);
+  const program = buildProgram(async () => undefined);
   for (const each of [program, ...program.commands]) each.configureOutput({ getOutHelpWidth: () => columns });
   return program;
 }
@@ -72,5 +68,5 @@ test("where a description has no room beside its option it stands below", () => 
   const help = programOf(40)
     .commands.find((command) => command.name() === "stream")
     ?.helpInformation();
-  expect(help).toContain("\n  --state-dir <dir>\n      folder of the ledgers\n      (TICKETS_STATE_DIR)\n");
+  expect(help).toContain("\n  --encoding <name>\n      encoding of the input (utf-8)\n");
 });

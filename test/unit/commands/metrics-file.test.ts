@@ -86,7 +86,7 @@ test("the file is replaced as a whole, and anybody may read it", async () => {
 test("a file that could not be written in the end is refused before anything else", () => {
   const folder = openFolder();
   mkdirSync(join(folder, "d"));
-  expect(() => checkMetricsFile("d", folder)).toThrow("--metrics-file d is a folder. Nothing was sent.");
+  expect(() => checkMetricsFile("d", folder)).toThrow("--metrics d is a folder. Nothing was sent.");
   expect(() => checkMetricsFile("none/t.prom", folder)).toThrow("its folder does not exist");
   expect(() => checkMetricsFile("d/t.prom", folder)).not.toThrow();
 });

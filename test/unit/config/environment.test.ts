@@ -157,14 +157,14 @@ describe("precedence", () => {
   const FILE = "$/above/project/tickets.config.yaml";
 
   test.each([
-    ["chunkSize", "chunkSize", "--chunk-size", "TICKETS_CHUNK_SIZE", ["7", 7], ["8", 8], [100, 6], 5000],
-    ["lanes", "lanes", "--lanes", "TICKETS_LANES", ["7", 7], ["8", 8], [4, 10], 1],
-    ["retries", "retries", "--retries", "TICKETS_RETRIES", ["0", 0], ["9", 9], [3, 8], 8],
-    ["rate", "rate", "--rate", "TICKETS_RATE", ["0.5", 0.5], ["9", 9], [2.5, 9], undefined],
-    ["timeoutMs", "timeout", "--timeout", "TICKETS_TIMEOUT", ["1m", 60_000], ["2s", 2000], [10_000, 7], 120_000],
+    ["chunkSize", "chunkSize", "the caller", "TICKETS_CHUNK_SIZE", ["7", 7], ["8", 8], [100, 6], 5000],
+    ["lanes", "lanes", "flag --lanes", "TICKETS_LANES", ["7", 7], ["8", 8], [4, 10], 1],
+    ["retries", "retries", "the caller", "TICKETS_RETRIES", ["0", 0], ["9", 9], [3, 8], 8],
+    ["rate", "rate", "the caller", "TICKETS_RATE", ["0.5", 0.5], ["9", 9], [2.5, 9], undefined],
+    ["timeoutMs", "timeout", "the caller", "TICKETS_TIMEOUT", ["1m", 60_000], ["2s", 2000], [10_000, 7], 120_000],
   ] as const)(
-    "%s: flag, variable, config, default",
-    async (setting, flag, flagName, variable, byFlag, byVariable, byConfig, byDefault) => {
+    "%s: caller, variable, config, default",
+    async (setting, flag, caller, variable, byFlag, byVariable, byConfig, byDefault) => {
       const files = { [PROJECT]: TWO };
       const env = { [variable]: byVariable[0] };
       const production = { envFlag: "production" };
@@ -173,24 +173,20 @@ describe("precedence", () => {
         expect(environment).toMatchObject({ origins: { [flag]: origin } });
         expect(Reflect.get(environment, setting)).toBe(value);
       };
-      await expected({ ...production, env, flags: { [flag]: byFlag[0] } }, byFlag[1], `flag ${flagName}`);
+      await expected({ ...production, env, flags: { [flag]: byFlag[0] } }, byFlag[1], caller);
       await expected({ ...production, env }, byVariable[1], variable);
       await expected(production, byConfig[0], `${FILE}:${byConfig[1]}`);
       await expected({ envFlag: "playground" }, byDefault, "default");
     },
   );
 
-  test("stateDir: flag, variable, the environment's, the config's, the user's state directory", async () => {
+  test("stateDir: variable, the environment's, the config's, the user's state directory", async () => {
     const files = { [PROJECT]: `${TWO}stateDir: shared\n` };
     const state = async (from: Readonly<Record<string, string>>, choice: Choice) => {
       const { stateDir, origins } = await resolved(from, choice);
       return [stateDir, origins.stateDir];
     };
     const env = { TICKETS_STATE_DIR: "~/by-variable" };
-    expect(await state(files, { envFlag: "production", env, flags: { stateDir: "by-flag" } })).toEqual([
-      "$/above/project/by-flag",
-      "flag --state-dir",
-    ]);
     expect(await state(files, { envFlag: "production", env })).toEqual(["$/home/by-variable", "TICKETS_STATE_DIR"]);
     expect(await state(files, { envFlag: "production" })).toEqual(["$/above/project/state", `${FILE}:18`]);
     expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
@@ -275,6 +271,7 @@ describe("precedence", () => {
       confirm: false,
       freshConnection: true,
       accept: [],
+      safeCsv: false,
       stateDir: "$/home/.local/state/tickets",
       ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",
       ledgerOwner: "playground",
@@ -289,14 +286,18 @@ describe("precedence", () => {
 
 describe("flags and variables that can't be read", () => {
   test.each([
-    [{ chunkSize: "5001" }, '--chunk-size needs a whole number from 1 to 5000, not "5001"'],
-    [{ chunkSize: "1e3" }, '--chunk-size needs a whole number from 1 to 5000, not "1e3"'],
-    [{ rate: "0" }, '--rate needs a number above zero, not "0"'],
-    [{ timeout: "90" }, '--timeout "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
-    [{ stateDir: "" }, "--state-dir is empty."],
-    [{ stateDir: "/srv/state " }, '--state-dir begins or ends with a blank: "/srv/state ".'],
+    [{ chunkSize: "5001" }, 'chunkSize needs a whole number from 1 to 5000, not "5001"'],
+    [{ chunkSize: "1e3" }, 'chunkSize needs a whole number from 1 to 5000, not "1e3"'],
+    [{ rate: "0" }, 'rate needs a number above zero, not "0"'],
+    [{ timeout: "90" }, 'timeout "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
   ])("%j", async (flags, message) => {
     expect(await refused({}, { flags })).toMatchObject({ code: "usage", message });
+  });
+
+  test("a folder of state with a blank around it", async () => {
+    expect(await refused({}, { env: { TICKETS_STATE_DIR: "/srv/state " } })).toMatchObject({
+      message: 'TICKETS_STATE_DIR begins or ends with a blank: "/srv/state ".',
+    });
   });
 
   test("all at once, variables by their names", async () => {

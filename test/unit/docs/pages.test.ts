@@ -15,15 +15,7 @@ import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../../support/p
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
 const SIGNAL_CODES = [129, 130, 143];
 
-const program = buildProgram(
-  {
-    stop: new AbortController().signal,
-    abort: new AbortController().signal,
-    onFirstSignal: () => undefined,
-    explain: async () => undefined,
-  },
-  () => undefined,
-);
+const program = buildProgram(async () => undefined);
 const commands = new Map(program.commands.map((command) => [command.name(), command]));
 const flagsOf = (command: Command): readonly string[] =>
   [...command.options.flatMap(({ short, long }) => [short, long]), "-h", "--help"].filter((flag) => flag != null);

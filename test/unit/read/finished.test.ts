@@ -195,7 +195,7 @@ describe("an input that holds nothing", () => {
     ["events.csv", "\r\n\n"],
     ["events.csv.gz", EMPTY],
     ["events.ndjson.gz", ""],
-  ])("%s, %j: exit 3, unless --allow-empty", async (name, content) => {
+  ])("%s, %j: exit 3, unless its source says allowEmpty", async (name, content) => {
     const field = await openField();
     await field.write(name, content);
     await field.write("other.ndjson", '{"action":"newEvent","data":{"eventId":"E-2","currency":"EUR"}}\n');
@@ -206,8 +206,10 @@ describe("an input that holds nothing", () => {
     // What is wrong is the file: no mapping can fix it.
     expect(refused.said).toContain("Fix the input");
     expect(processedBy(field.sandbox)).toBe("");
-    const taken = await field.stream(files, { allowEmpty: true });
-    expect([taken.exitCode, processedBy(field.sandbox)]).toEqual([0, "E-2"]);
+    const source = '{match: "events*", action: newEvent, allowEmpty: true}';
+    await field.write("tickets.config.yaml", `sources: {events: ${source}}\n`);
+    const taken = await field.stream(files);
+    expect([taken.exitCode, processedBy(field.sandbox)], taken.said).toEqual([0, "E-2"]);
     expect(taken.said).toContain("input-no-rows");
   });
 

@@ -173,7 +173,7 @@ describe("which files are read", () => {
     );
   });
 
-  test("--input-format overrides the name, not the compression", async () => {
+  test("--format overrides the name, not the compression", async () => {
     await write("export.txt.gz", gzipSync(CSV));
     expect(await inputOf("export.txt.gz", { inputFormat: "csv" })).toMatchObject({ format: "csv", compression: "gz" });
     expect(await inputOf("-", { inputFormat: "ndjson" })).toMatchObject({ path: "-", format: "ndjson" });
@@ -195,8 +195,8 @@ describe("which files are read", () => {
       [["dir"], {}, 'dir is a directory, not a file. Name the files in it, such as "dir/*.csv".'],
       [["dir/"], {}, 'such as "dir/*.csv"'],
       [[""], {}, "A file name is empty."],
-      [["notes.txt"], {}, "--input-format"],
-      [["x.constructor"], {}, "--input-format"],
+      [["notes.txt"], {}, "--format"],
+      [["x.constructor"], {}, "--format"],
       [["book.xlsx"], {}, 'Save it as "CSV UTF-8".'],
       [["a.csv"], { inputFormat: "ndjsn" }, "Did you mean ndjson?"],
       [["a.csv"], { inputFormat: "constructor" }, 'There is no input format "constructor".'],
@@ -374,7 +374,7 @@ describe("compressed files", () => {
     );
   });
 
-  test("--max-input-bytes bounds what a small archive unpacks to", { tags: ["long"] }, async () => {
+  test("maxInputBytes bounds what a small archive unpacks to", { tags: ["long"] }, async () => {
     const bomb = `a\n${`${"0".repeat(1000)}\n`.repeat(20_000)}`;
     for (const [name, stored] of [
       ["bomb.csv.gz", gzipSync(bomb)],
@@ -383,7 +383,7 @@ describe("compressed files", () => {
     ] as const) {
       await write(name, stored);
       expect(await failure(read(await inputOf(name), { maxInputBytes: 1_000_000 }))).toContain(
-        `${name} holds more than 1000000 bytes (--max-input-bytes).`,
+        `${name} holds more than 1000000 bytes (maxInputBytes of the environment).`,
       );
       expect((await read(await inputOf(name), { maxInputBytes: bomb.length })).rows).toHaveLength(20_000);
     }

@@ -44,8 +44,8 @@ describe("NDJSON", () => {
   });
 
   test("a document that is no NDJSON is recognised by its first line", () => {
-    expect(hintsOf(read(() => new NdjsonParser(), '[\n{"a":1}\n]'))[0]).toContain("--input-format json");
-    expect(hintsOf(read(() => new NdjsonParser(), '{\n"a":1\n}'))[0]).toContain("--input-format json");
+    expect(hintsOf(read(() => new NdjsonParser(), '[\n{"a":1}\n]'))[0]).toContain("--format json");
+    expect(hintsOf(read(() => new NdjsonParser(), '{\n"a":1\n}'))[0]).toContain("--format json");
   });
 
   test.each([Number.POSITIVE_INFINITY, 300_000, 65_536])(
@@ -98,7 +98,7 @@ describe("a JSON array", () => {
 
   test.each([
     ['{"action":"newEvent","data":{}}', "Put [ ] around it."],
-    ['{"a":1}\n{"a":2}', "Name it .ndjson, or add --input-format ndjson."],
+    ['{"a":1}\n{"a":2}', "Name it .ndjson, or add --format ndjson."],
     ['{"data":[]}', "Put [ ] around the items."],
   ])("%j is told apart", (text, hint) => {
     expect(hintsOf(read(() => new JsonArrayParser(), text))[0]).toContain(hint);

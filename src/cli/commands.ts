@@ -1,0 +1,381 @@
+/** The commands, one table: what each is called, takes and does. Each is loaded when it is called, so that `--help` stays quick. */
+
+import type { Command, Option } from "commander";
+import type { Context } from "../commands/context.ts";
+import { EXIT_CODES } from "../failure.ts";
+import { completionScript, SHELLS } from "./completion.ts";
+import {
+  decisionOf,
+  ENVIRONMENT,
+  type Flags,
+  flag,
+  INPUT,
+  JSON_FLAG,
+  LANES,
+  MAX_DURATION,
+  METRICS,
+  type Options,
+  parseAllowance,
+  parseCount,
+  parsePreview,
+  REPORT,
+  WAIT_LOCK,
+  WORDS,
+  YES,
+} from "./flags.ts";
+
+/** The options, and the argument: `files` of a command that takes several, else `word`. */
+export type Given = Options & { readonly files: readonly string[]; readonly word: string | undefined };
+
+export interface CommandSpec {
+  readonly about: string;
+  readonly group: "Every day:" | "To look:" | "More:";
+  readonly argument?: readonly [name: string, about: string, choices?: readonly string[]];
+  readonly flags: readonly Option[];
+  /** Flags, and an argument, that have an effect only beside one of these. */
+  readonly onlyBeside?: Readonly<Record<string, readonly string[]>>;
+  /** What people call it elsewhere; names that are nearly right commander finds by itself. */
+  readonly alsoCalled?: readonly string[];
+  readonly examples: readonly string[];
+  /** What else there is to know. */
+  readonly note?: string;
+  /** It lets the request in flight end when a signal comes; the metrics and `onEnd` hear of its end. */
+  readonly sends?: true;
+  /** Its standard output is for people. */
+  readonly forPeople?: true;
+  /** The ledger remembers that it ran. Commands that only look leave nothing, so that a monitor may call them often. */
+  readonly leavesTrace?: (flags: Flags) => boolean;
+  readonly run: (given: Given, context: Context, program: Command) => Promise<number>;
+}
+
+const FILES = ["<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst"] as const;
+const ONLY_OPEN_RUN = ["[run]", "run (the only open one)"] as const;
+const always = (): boolean => true;
+
+export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
+  init: {
+    about: "a starter config from exports",
+    group: "Every day:",
+    argument: ["[files...]", "exports, CSV or NDJSON; without them, a commented example"],
+    flags: [
+      flag("input", "--encoding <name>", "encoding of the exports (utf-8)"),
+      flag("output", "-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)"),
+      flag("output", "--move-aside", "set an existing config aside; nothing is deleted"),
+      ...WORDS,
+    ],
+    alsoCalled: ["config", "configure", "new", "setup"],
+    examples: [
+      "tickets init attendees.csv",
+      "tickets init events.csv orders.csv scans.csv",
+      "tickets init orders.csv -o -",
+    ],
+    note: "It asks nothing and sends nothing; every guess is marked as one.",
+    run: async (given, context) => (await import("../commands/init.ts")).init(given, context),
+  },
+  validate: {
+    about: "check only",
+    group: "Every day:",
+    argument: FILES,
+    flags: [...ENVIRONMENT, ...INPUT, REPORT, JSON_FLAG, ...WORDS],
+    alsoCalled: ["check", "lint", "test", "verify"],
+    examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
+    forPeople: true,
+    leavesTrace: always,
+    run: async (given, context) => (await import("../commands/validate.ts")).validate(given, context),
+  },
+  plan: {
+    about: "check, map, order; write the actions",
+    group: "Every day:",
+    argument: FILES,
+    flags: [
+      ...ENVIRONMENT,
+      ...INPUT,
+      flag("output", "-o, --output <file>", "file for the actions (stdout)"),
+      flag(
+        "output",
+        "--preview [n]",
+        "instead: the first N rows of each file (5) beside their actions, and counts",
+        parsePreview,
+      ),
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    alsoCalled: ["preview", "dry-run", "map", "convert", "show"],
+    examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"],
+    leavesTrace: always,
+    run: async ({ preview, ...given }, context) =>
+      (await import("../commands/plan.ts")).plan({ ...given, preview: preview === true ? 5 : preview }, context),
+  },
+  stream: {
+    about: "check, plan, send; write promises",
+    group: "Every day:",
+    argument: FILES,
+    flags: [
+      ...ENVIRONMENT,
+      ...INPUT,
+      flag("safety", "-n, --dry-run", "everything but sending"),
+      flag(
+        "safety",
+        "--max-invalid <n>",
+        "send the valid rows even if up to N (or N%) are invalid (0)",
+        parseAllowance,
+      ),
+      flag("safety", "--resend", "also send what this environment has already accepted").conflicts("adopt"),
+      flag("safety", "--adopt", "record these rows as already sent, and send nothing"),
+      flag("safety", "--reason <text>", "with --adopt: why; kept in the ledger"),
+      YES,
+      LANES,
+      MAX_DURATION,
+      WAIT_LOCK,
+      flag("sending", "--publish", "leave the sending to workers (ledger in PostgreSQL)").conflicts([
+        "dryRun",
+        "adopt",
+      ]),
+      flag("output", "-o, --output <file>", "promises: .ndjson or .csv by extension, - for stdout"),
+      flag("output", "--move-aside", "set aside an output file that can't be appended to; nothing is deleted"),
+      REPORT,
+      METRICS,
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    onlyBeside: { reason: ["adopt"] },
+    alsoCalled: ["send", "upload", "import", "push", "post", "submit", "sync", "run", "publish"],
+    examples: [
+      "tickets stream events.csv sales.csv",
+      "tickets stream sales.csv --env playground --limit 10",
+      "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o sent.ndjson",
+      'tickets stream old.csv --env production --adopt --reason "the old tool"',
+    ],
+    sends: true,
+    leavesTrace: always,
+    run: async (given, context) => (await import("../commands/stream.ts")).stream(given, context),
+  },
+  resume: {
+    about: "go on with a run",
+    group: "Every day:",
+    argument: ONLY_OPEN_RUN,
+    flags: [...ENVIRONMENT, MAX_DURATION, WAIT_LOCK, REPORT, METRICS, JSON_FLAG, ...WORDS],
+    alsoCalled: ["continue", "retry", "restart"],
+    examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
+    sends: true,
+    leavesTrace: always,
+    run: async ({ word: run, ...given }, context) =>
+      (await import("../commands/resume.ts")).resume({ ...given, run }, context),
+  },
+  settle: {
+    about: "say what became of a chunk; close or pause a run",
+    group: "Every day:",
+    argument: ONLY_OPEN_RUN,
+    flags: [
+      ...ENVIRONMENT,
+      flag("decision", "--sent", "the service has the actions: they count as sent, without a promise").conflicts([
+        "notSent",
+        "abandon",
+        "pause",
+      ]),
+      flag(
+        "decision",
+        "--not-sent",
+        "the service does not have them: they are sent again, or go into rejects if the run is closed",
+      ).conflicts(["sent", "abandon", "pause"]),
+      flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts([
+        "sent",
+        "notSent",
+        "pause",
+        "chunk",
+      ]),
+      flag("decision", "--pause", "nothing more of the run begins, until it is resumed").conflicts("chunk"),
+      flag("decision", "--chunk <n>", "this chunk only", parseCount),
+      flag(
+        "decision",
+        "--first <n>",
+        "with --chunk: only its first n actions; the rest still waits, as its own chunk",
+        parseCount,
+      ),
+      flag("decision", "--reason <text>", "why; kept in the ledger"),
+      flag("decision", "-y, --yes", "don't ask before a run is closed"),
+      WAIT_LOCK,
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    onlyBeside: { first: ["chunk"] },
+    alsoCalled: ["abandon", "cancel", "close", "decide", "resolve"],
+    examples: [
+      "tickets settle 4ba62e61 --env playground",
+      'tickets settle 4ba62e61 --env playground --sent --reason "they are there"',
+      'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
+    ],
+    note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
+    leavesTrace: always,
+    run: async ({ word: run, ...given }, context) =>
+      (await import("../commands/settle.ts")).settle({ ...given, run, decision: decisionOf(given) }, context),
+  },
+  status: {
+    about: "last success and failure, runs; one run; one chunk of it",
+    group: "To look:",
+    argument: ["[run]", "run"],
+    flags: [
+      ...ENVIRONMENT,
+      flag("look", "--chunk <n>", "every action of one chunk", parseCount),
+      flag("look", "--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none").conflicts(
+        "remote",
+      ),
+      flag("look", "--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
+      flag("output", "--metrics <file>", METRICS.description).conflicts("remote"),
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    onlyBeside: { chunk: ["run"] },
+    alsoCalled: ["runs", "list", "ls", "history", "log", "info"],
+    examples: [
+      "tickets status --env playground",
+      "tickets status 4ba62e61 --env playground",
+      "tickets status 4ba62e61 --chunk 2 --env playground",
+      "tickets status --max-age 26h --env production",
+      "tickets status --remote --env production",
+    ],
+    forPeople: true,
+    run: async ({ word: run, ...given }, context) =>
+      given.remote
+        ? (await import("../commands/remote-status.ts")).remoteStatus({ ...given, run }, context)
+        : (await import("../commands/status.ts")).status({ ...given, run }, context),
+  },
+  find: {
+    about: "all that was ever sent about a ticket, event, nftId or promise",
+    group: "To look:",
+    argument: ["<id>", "ticketId, eventId, nftId or actionPromise"],
+    flags: [...ENVIRONMENT, JSON_FLAG, ...WORDS],
+    alsoCalled: ["search", "lookup", "look", "locate", "grep", "where"],
+    examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
+    note: "Exit code 4: nothing was found.",
+    forPeople: true,
+    run: async ({ word: id = "", ...given }, context) =>
+      (await import("../commands/find.ts")).find({ ...given, id }, context),
+  },
+  results: {
+    about: "write the promises again, any format",
+    group: "To look:",
+    argument: ["[run]", "run (all)"],
+    flags: [
+      ...ENVIRONMENT,
+      flag("output", "-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)"),
+      flag("output", "--force", "replace the file"),
+      flag("output", "--report <file>", `${REPORT.description}; then promises are written only with --output`),
+      flag("input", "--import <files...>", "refill a lost or restored ledger from promises files").conflicts([
+        ...["output", "force", "report", "follow"],
+      ]),
+      flag("sending", "--follow", "write promises and rejects of what workers send, until nothing is open").conflicts([
+        ...["output", "force", "report"],
+      ]),
+      flag("sending", "--wait-lock <time>", "with --import: wait for a run to end, such as 10m"),
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    onlyBeside: { json: ["follow"], waitLock: ["import"], report: ["run"] },
+    alsoCalled: ["export", "output", "promises", "download", "collect", "fetch"],
+    examples: [
+      "tickets results -o all.csv --env playground",
+      "tickets results 4ba62e61 --env playground",
+      "tickets results --follow --env production",
+      "tickets results --import promises.ndjson --env playground",
+    ],
+    leavesTrace: (flags) => flags.import !== undefined || flags.follow === true,
+    run: async ({ word: run, ...given }, context) => {
+      const { follow, importResults, results } = await import("../commands/results.ts");
+      if (given.follow) return follow({ ...given, run }, context);
+      if (given.import === undefined) return results({ ...given, run }, context);
+      return importResults({ ...given, run, files: given.import }, context);
+    },
+  },
+  env: {
+    about: "what would be used, and why",
+    group: "To look:",
+    argument: ["[name]", "environment"],
+    flags: [
+      ...ENVIRONMENT,
+      flag(
+        "look",
+        "--check",
+        "try whether the address can be reached and, with statusPath, the key is accepted",
+      ).conflicts("trust"),
+      flag("look", "--trust", "trust the config of the working directory as it is now"),
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    alsoCalled: ["environment", "environments", "whoami", "doctor"],
+    examples: ["tickets env", "tickets env production --check"],
+    forPeople: true,
+    run: async ({ word: name, ...given }, context) => {
+      if (given.check)
+        return (await import("../commands/check-environment.ts")).checkEnvironment({ ...given, name }, context);
+      const { showEnvironment, trustConfig } = await import("../commands/env.ts");
+      return given.trust ? trustConfig(given, context) : showEnvironment({ ...given, name }, context);
+    },
+  },
+  sandbox: {
+    about: "run the service here",
+    group: "More:",
+    flags: [
+      ...ENVIRONMENT,
+      flag("look", "--port <n>", "port on 127.0.0.1 (4010)", parseCount),
+      flag("look", "--reset", "start a new instance; the old one and its ledger are set aside"),
+      flag("look", "--faults <file>", "script of faults, YAML or JSON"),
+      flag("look", "--key-env <name>", "variable that holds the key"),
+      ...WORDS,
+    ],
+    alsoCalled: ["serve", "server", "mock", "start"],
+    examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"],
+    run: async (given, context) => (await import("../commands/sandbox.ts")).serveSandbox(given, context),
+  },
+  work: {
+    about: "send what was published, beside other workers (ledger in PostgreSQL)",
+    group: "More:",
+    flags: [
+      ...ENVIRONMENT,
+      flag("sending", "--lanes <n>", "lanes that it sends at once, 1 to 64 (1)"),
+      flag("sending", "--until-idle", "end once nothing is left to send"),
+      MAX_DURATION,
+      METRICS,
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    alsoCalled: ["worker", "consume", "daemon"],
+    examples: [
+      "tickets work --env production --lanes 8",
+      "tickets work --env production --until-idle",
+      "tickets work --env production --max-duration 1h --json",
+    ],
+    note: "It reads no input and writes no promises file.",
+    sends: true,
+    run: async (given, context) => (await import("../commands/work.ts")).work(given, context),
+  },
+  prune: {
+    about: "free disk space",
+    group: "More:",
+    flags: [
+      ...ENVIRONMENT,
+      flag("input", "--older-than <time>", "only of runs that ended at least this long ago").default("90d"),
+      flag("sending", "--wait-lock <time>", "wait for a run to end, such as 10m"),
+      JSON_FLAG,
+      ...WORDS,
+    ],
+    examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
+    note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",
+    leavesTrace: always,
+    run: async (given, context) => (await import("../commands/prune.ts")).prune(given, context),
+  },
+  completion: {
+    about: "a script with which a shell completes commands, flags and files",
+    group: "More:",
+    argument: ["<shell>", "shell", SHELLS],
+    flags: WORDS,
+    examples: [
+      "tickets completion fish > ~/.config/fish/completions/tickets.fish",
+      "source <(tickets completion bash)",
+    ],
+    run: async ({ word }, { reporter }, program) => {
+      for (const shell of SHELLS) if (shell === word) reporter.out(completionScript(shell, program));
+      return EXIT_CODES.ok;
+    },
+  },
+};

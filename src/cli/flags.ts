@@ -1,0 +1,152 @@
+/** The flags of all commands, each once: how it is typed, what it means, and under which heading `--help` shows it. */
+
+import { InvalidArgumentError, Option } from "commander";
+import { ACTION_NAMES, type ActionName, isActionName } from "../actions/actions.ts";
+import { PERSONAL_FIELDS } from "../actions/fields.ts";
+import { parseAge, parseDuration } from "../config/duration.ts";
+import { Failure } from "../failure.ts";
+import type { Allowance, Order } from "../plan/plan.ts";
+import type { SettleDecision } from "../run/settle.ts";
+
+/** The headings, in the order in which a help shows them. */
+export const HEADINGS = {
+  place: "Environment:",
+  input: "Input:",
+  safety: "Safety:",
+  decision: "Decision:",
+  sending: "Sending:",
+  look: "What to show:",
+  output: "Output:",
+  words: "Words:",
+} as const;
+
+/** A flag under a heading. `parse` refuses a value with a sentence. */
+export function flag(
+  heading: keyof typeof HEADINGS,
+  flags: string,
+  description: string,
+  parse?: (value: string) => unknown,
+): Option {
+  const option = new Option(flags, description).helpGroup(HEADINGS[heading]);
+  return parse === undefined ? option : option.argParser(parse);
+}
+
+export const ENVIRONMENT = [
+  flag("place", "-e, --env <name>", "environment (TICKETS_ENV; sandbox if none is configured)"),
+  flag("place", "--config <file>", "config file to use instead of the usual ones (TICKETS_CONFIG)"),
+];
+
+export const INPUT = [
+  flag("input", "--action <name>", "action for rows that name none", parseAction),
+  flag("input", "--source <name>", "mapping of the config to use"),
+  flag("input", "--format <format>", "csv, tsv, ndjson or json, whatever the name says"),
+  flag("input", "--encoding <name>", "encoding of the input (utf-8)"),
+  flag("input", "--limit <n>", "only the first N rows: a canary", parseLimit),
+  flag("input", "--order <order>", "as read, or by orderTime with each event and sale before what depends on it")
+    .choices(["input", "time"] satisfies readonly Order[])
+    .default("input" satisfies Order),
+];
+
+export const YES = flag("safety", "-y, --yes", "don't ask before anything is sent");
+export const WAIT_LOCK = flag("sending", "--wait-lock <time>", "wait for another run to end, such as 10m");
+export const MAX_DURATION = flag("sending", "--max-duration <time>", "stop cleanly at a chunk border, such as 2h");
+export const LANES = flag("sending", "--lanes <n>", "parallel requests, each for its own tickets, 1 to 64 (1)");
+export const REPORT = flag("output", "--report <file>", "a page about it, as HTML in one file");
+export const METRICS = flag("output", "--metrics <file>", "write numbers for Prometheus to this file");
+export const JSON_FLAG = flag("words", "--json", "one JSON document on stdout, nothing else there");
+
+export const WORDS = [
+  flag("words", "-q, --quiet", "print only warnings when all is well"),
+  flag("words", "-v, --verbose", `say more; show ${PERSONAL_FIELDS.join(" and ")} as they are`),
+  flag("words", "--log <file>", "append what happens to this file, as lines of JSON"),
+];
+
+/** Flags without a value; one that is not given is false. */
+const SWITCHES = [
+  ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes", "force"] as const),
+  ...(["untilIdle", "sent", "notSent", "abandon", "pause", "follow", "trust", "reset"] as const),
+  ...(["remote", "check"] as const),
+] as const;
+
+type TextFlag =
+  | ("env" | "config" | "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log")
+  | ("lanes" | "maxDuration" | "waitLock" | "maxAge" | "olderThan" | "faults" | "keyEnv");
+
+/** What commander makes of the flags of all commands, by their names. */
+export interface Flags
+  extends Partial<Record<(typeof SWITCHES)[number], true>>,
+    Partial<Record<TextFlag, string>>,
+    Partial<Record<"limit" | "chunk" | "first" | "port", number>> {
+  /** Commands that read input have one. */
+  readonly order: Order;
+  readonly action?: ActionName;
+  readonly maxInvalid?: Allowance;
+  readonly preview?: number | true;
+  readonly import?: readonly string[];
+}
+
+/** What a command is given. */
+export type Options = ReturnType<typeof toOptions>;
+
+/** The flags, with each switch true or false, and durations in milliseconds. */
+export function toOptions(flags: Flags) {
+  const { maxDuration, waitLock, maxAge, olderThan, lanes } = flags;
+  return {
+    ...(Object.fromEntries(SWITCHES.map((name) => [name, false])) as Record<(typeof SWITCHES)[number], boolean>),
+    ...flags,
+    /** What replaces the environment's own settings. */
+    flags: { lanes },
+    maxDuration: durationOf("--max-duration", maxDuration, parseDuration),
+    waitLock: durationOf("--wait-lock", waitLock, parseDuration) ?? 0,
+    maxAge: durationOf("--max-age", maxAge, parseAge),
+    olderThan: durationOf("--older-than", olderThan, parseAge) ?? 0,
+  };
+}
+
+/** @throws Failure `usage` that names the flag. */
+function durationOf(name: string, text: string | undefined, read: (text: string) => number): number | undefined {
+  try {
+    return text === undefined ? undefined : read(text);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    throw new Failure(cause.code, `${name} needs a duration: ${cause.message}.`, { cause });
+  }
+}
+
+export function decisionOf({ sent, notSent, abandon, pause }: Options): SettleDecision | undefined {
+  if (sent) return "sent";
+  if (notSent) return "not-sent";
+  if (abandon) return "abandon";
+  return pause ? "pause" : undefined;
+}
+
+function parseAction(value: string): string {
+  if (!isActionName(value)) throw new InvalidArgumentError(`Actions are ${ACTION_NAMES.join(", ")}.`);
+  return value;
+}
+
+export function parseCount(value: string): number {
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value)))
+    throw new InvalidArgumentError("Give a whole number.");
+  return Number(value);
+}
+
+function parseLimit(value: string): number {
+  const limit = parseCount(value);
+  if (limit === 0) throw new InvalidArgumentError("Give a whole number above zero.");
+  return limit;
+}
+
+export function parsePreview(value: string): number {
+  if (!/^\d{1,4}$/.test(value))
+    throw new InvalidArgumentError("Give a number of rows up to 9999. Files go before --preview.");
+  return Number(value);
+}
+
+export function parseAllowance(value: string): Allowance {
+  const parts = /^(\d+(?:\.\d+)?)(%?)$/.exec(value);
+  if (parts === null) throw new InvalidArgumentError("Give a number of rows such as 10, or a share such as 2%.");
+  if (parts[2] === "%" && Number(parts[1]) > 100) throw new InvalidArgumentError("More than 100% can't be invalid.");
+  if (parts[2] === "%") return { percent: Number(parts[1]) };
+  return { rows: parseCount(value) };
+}
