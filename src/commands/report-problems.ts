@@ -1,4 +1,4 @@
-/** The sections of a report that tell what checking found in an input. */
+/** The sections of a report about what checking found in an input. */
 
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, number } from "../actions/text.ts";

@@ -1,4 +1,4 @@
-/** The sections of a report that tell of a run: its requests, its actions, what was rejected, and what waits for a person. */
+/** The sections of a report about a run: its requests, its actions, what was rejected, and what waits for a person. */
 
 import { isOnce } from "../actions/marks.ts";
 import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";

@@ -157,7 +157,7 @@ function refusal(code: RefusalCode, message: string, rule?: string, field?: stri
   return { code, ...(rule !== undefined && { rule }), ...(field !== undefined && { field }), message };
 }
 
-export const WITHHELD = refusal("unknown", "The sandbox was told to refuse this item.");
+export const WITHHELD = refusal("unknown", "A fault made the sandbox refuse this item.");
 const REFUSED = {
   eventExists: refusal("event_exists", "The event is registered already.", "event-registered-twice", "eventId"),
   noEvent: refusal("event_not_found", "No event with this eventId is registered.", "event-not-registered", "eventId"),
@@ -173,7 +173,7 @@ const IN_COLUMNS: ReadonlySet<string> = new Set(["userId", "to"]);
 
 /**
  * The stored fields after an action: null and absent leave a field as it is, the table's default clears it, and so does
- * a blank text where the default is generated. What only a relaxed rule lets in is stored too, be it a field or not.
+ * a blank text where the default is generated. What only a relaxed rule accepts is stored too, be it a field or not.
  */
 function merged(fields: StoredFields, data: ActionData, inColumns: ReadonlySet<string> = new Set()): StoredFields {
   const next = new Map(Object.entries(fields));

@@ -1,4 +1,4 @@
-/** The key that a served sandbox lets in. */
+/** The key that a served sandbox asks for. */
 
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";

@@ -56,7 +56,7 @@ export async function inspectOutput(
   if (known !== undefined && known.kind !== kind) return strange(`it is a ${known.kind} file`);
   if (size === 0) return { state: "fresh" };
   if (known === undefined) {
-    // The process that made it died before the ledger was told.
+    // The process that made it died before the ledger knew of it.
     const empty = { path, kind, length: 0, mtimeNs: "0", digest: createHash("sha256").digest("hex") };
     if (await isTornAppend(path, 0, size, unwritten())) return { state: "ours", known: empty, isTorn: true };
     return findMoved(ledger, path, kind, size);

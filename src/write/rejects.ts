@@ -100,7 +100,7 @@ function counted(identities: readonly string[]): Counted {
   return times;
 }
 
-/** Rejects are UTF-8: where their input is not, a spreadsheet has to be told. */
+/** Rejects are UTF-8: where their input is not, a spreadsheet needs a mark that says so. */
 const BOM = "\ufeff";
 
 function toTable(input: RejectsInput, safeCsv: boolean): Table {

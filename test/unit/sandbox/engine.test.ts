@@ -82,7 +82,7 @@ describe("answers", () => {
       ...[newEvent(), sold(), on("checkedInTicket"), on("scannedTicket")],
     ],
     ticket_claimed: [": The ticket was claimed already.", newEvent(), sold(), claimed, claimed],
-    unknown: [": The sandbox was told to refuse this item.", newEvent()],
+    unknown: [": A fault made the sandbox refuse this item.", newEvent()],
   };
 
   test.each(Object.entries(REFUSALS))("say %s in these words", (code, [words, ...items]) => {
