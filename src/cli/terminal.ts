@@ -191,8 +191,11 @@ interface Pace {
 const shareOf = ({ done, total, share }: ProgressState): number | undefined =>
   total === undefined ? share : done / Math.max(1, total);
 
+/** What a narrow line keeps, most needed first: what is under way always stands in it. */
+const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate", "attempt", "chunk", "lanes"] as const;
+
 /** `sending 5,000 of 12,000 actions · 41% · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
-function describeProgress(
+export function describeProgress(
   state: ProgressState,
   pace: Omit<Pace, "doing">,
   now: number,
@@ -200,22 +203,34 @@ function describeProgress(
 ): string {
   const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, note } = state;
   const elapsed = (now - pace.startedAt) / 1000;
-  const fresh = done - pace.startedWith;
-  const perSecond = elapsed >= 0.5 && fresh > 0 ? fresh / elapsed : undefined;
-  const parts = [`${doing} ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`];
-  const share = shareOf(state);
-  // Rounded down: what is not done is never called 100%.
-  if (share !== undefined && share > 0) parts.push(`${Math.floor(100 * share)}%`);
-  if (chunk !== undefined) parts.push(`chunk ${chunk.number}/${chunk.of}`);
-  if (lanes > 1) parts.push(`${lanes} lanes`);
-  if (perSecond !== undefined) parts.push(`${number(Math.round(perSecond))}/s`);
-  const gained = (share ?? 0) - (pace.startedShare ?? 0);
-  if (share !== undefined && elapsed >= 0.5 && gained > 0 && share < 1)
-    parts.push(`${describeSeconds((elapsed * (1 - share)) / gained)} left`);
-  if (rejected > 0) parts.push(`${number(rejected)} rejected`);
-  if (attempts > 1) parts.push(`attempt ${attempts}`);
-  if (note !== undefined) parts.push(note);
-  return parts.reduce((line, part) => (line.length + 3 + part.length > room ? line : `${line} · ${part}`));
+  const perSecond = elapsed >= 0.5 ? (done - pace.startedWith) / elapsed : 0;
+  const share = shareOf(state) ?? 0;
+  const gained = elapsed >= 0.5 ? share - (pace.startedShare ?? 0) : 0;
+  // In the order in which they stand in the line.
+  const parts: Readonly<Record<(typeof MOST_NEEDED)[number], string | false>> = {
+    amount: ` ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`,
+    // Rounded down: what is not done is never called 100%.
+    share: share > 0 && ` · ${Math.floor(100 * share)}%`,
+    chunk: chunk !== undefined && ` · chunk ${chunk.number}/${chunk.of}`,
+    lanes: lanes > 1 && ` · ${lanes} lanes`,
+    rate: perSecond > 0 && ` · ${number(Math.round(perSecond))}/s`,
+    left: gained > 0 && share < 1 && ` · ${describeSeconds((elapsed * (1 - share)) / gained)} left`,
+    rejected: rejected > 0 && ` · ${number(rejected)} rejected`,
+    attempt: attempts > 1 && ` · attempt ${attempts}`,
+    note: note !== undefined && ` · ${note}`,
+  };
+  let free = room - doing.length;
+  const isShown = new Set<string>();
+  for (const name of MOST_NEEDED) {
+    const { length } = parts[name] || "";
+    if (length > free) continue;
+    free -= length;
+    isShown.add(name);
+  }
+  return Object.entries(parts).reduce(
+    (line, [name, text]) => (isShown.has(name) ? `${line}${text || ""}` : line),
+    doing,
+  );
 }
 
 function describeSeconds(seconds: number): string {

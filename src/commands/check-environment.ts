@@ -12,7 +12,7 @@ export interface CheckOptions extends EnvironmentOptions {
   readonly json: boolean;
 }
 
-/** Exit 5 where the key is not let in, 7 where the service can't be reached. */
+/** Exit 5 where authentication failed, 7 where the service can't be reached. */
 export async function checkEnvironment(options: CheckOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const core = runContextOf(context);

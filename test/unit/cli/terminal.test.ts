@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openTerminal } from "../../../src/cli/terminal.ts";
+import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
 import type { ProgressState } from "../../../src/commands/reporter.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
@@ -13,7 +13,7 @@ async function told(state: ProgressState, before?: ProgressState): Promise<strin
   const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
   const stderr = stream().on("data", (text) => written.push(String(text)));
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, color: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
     place: () => ({}),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
@@ -39,7 +39,7 @@ test("a log file that can't be written any more is told once, and nothing stops"
   const answers = [undefined, "the disk is full"];
   const logFile = { append: () => answers.shift(), [Symbol.dispose]: () => undefined };
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, color: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
     ...{ stdin: stream(), stdout: stream(), stderr, env: {}, logFile },
     place: () => ({}),
   });
@@ -63,4 +63,15 @@ test.each([
   ],
 ] as const)("rate and time left follow from the time it took so far: %j, %j", async (before, state, line) => {
   expect(await told(state, before)).toBe(`${line}\n`);
+});
+
+test.each([
+  [80, "sending 3,000 of 12,000 actions · 25% · 100/s · 2 min left · 3 rejected"],
+  [60, "sending 3,000 of 12,000 actions · 25% · 100/s · 2 min left"],
+  [40, "sending · 25% · 2 min left · 3 rejected"],
+  [24, "sending · 25% · 100/s"],
+])("on %i columns percent and time left stay longest", (columns, line) => {
+  const state = { doing: "sending", unit: "action", done: 3000, total: 12_000, rejected: 3 } as const;
+  const pace = { startedAt: 0, startedWith: 0, startedShare: 0 };
+  expect(describeProgress(state, pace, 30_000, columns)).toBe(line);
 });
