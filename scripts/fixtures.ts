@@ -590,7 +590,7 @@ function toReadme(tables: readonly FixtureTable[], sampled: number, badFiles: re
     "",
     "## `faults/`",
     "",
-    "Scripts of faults for the sandbox; [docs/rehearsal.md](../docs/rehearsal.md) uses them.",
+    "Scripts of faults for the sandbox; [docs/when-it-fails.md](../docs/when-it-fails.md#rehearsals) uses them.",
     "",
     "## `service/`",
     "",

@@ -53,7 +53,7 @@ export function manPage(): string {
     ".SH FILES",
     ...FILES.flatMap(([name, meaning]) => [".TP", `.I ${escaped(name)}`, escaped(meaning)]),
     ".SH SEE ALSO",
-    "docs/cli.md and the pages beside it, in the package's folder.",
+    "docs/commands.md and the pages beside it, in the package's folder.",
     "",
   ].join("\n");
 }

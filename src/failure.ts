@@ -1,4 +1,4 @@
-/** Exit codes by failure code (docs/cli.md, Exit codes). Scripts depend on them. */
+/** Exit codes by failure code (docs/commands.md, Exit codes). Scripts depend on them. */
 export const EXIT_CODES = {
   ok: 0,
   internal: 1,

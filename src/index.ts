@@ -1,4 +1,4 @@
-/** `ticket-stream` as a library; docs/library.md shows each function. */
+/** `ticket-stream` as a library; docs/reference.md#the-library shows each function. */
 
 export { ACTION_NAMES, type Action, type ActionName } from "./actions/actions.ts";
 export { actionSchemas, type JsonSchema } from "./actions/json-schema.ts";

@@ -11,7 +11,7 @@ export interface SourceLine {
 
 /** What a check says of one action or field, before it is known where the action came from. */
 export interface Finding {
-  /** Id of the rule that was broken; see docs/rules.md. */
+  /** Id of the rule that was broken; see docs/reference.md#rules. */
   readonly rule: string;
   /** Field name, when the finding is about one field. */
   readonly field?: string;

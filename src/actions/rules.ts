@@ -1,6 +1,6 @@
 import type { Finding, Severity } from "./problem.ts";
 
-/** One rule of docs/rules.md: what it finds, how grave that is unless the config says otherwise, and where it comes from. */
+/** One rule of docs/reference.md#rules: what it finds, how grave that is unless the config says otherwise, and where it comes from. */
 export interface Rule {
   readonly severity: Severity;
   /** Why the rule exists, in one line. */

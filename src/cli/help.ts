@@ -22,7 +22,7 @@ export function helpEnd(name: string): string {
   return [
     ...(note === undefined ? [] : ["", note]),
     "",
-    `More: docs/cli.md${name === "tickets" ? "" : `#tickets-${name}`} in the package's folder.`,
+    `More: docs/commands.md${name === "tickets" ? "" : `#tickets-${name}`} in the package's folder.`,
   ].join("\n");
 }
 

@@ -1,4 +1,4 @@
-/** What a log can hold: the one table of its events and fields, from which types, JSON Schema and docs/watching.md derive. */
+/** What a log can hold: the one table of its events and fields, from which types, JSON Schema and docs/nightly.md derive. */
 
 import type { JsonSchema } from "../actions/json-schema.ts";
 
@@ -21,7 +21,7 @@ const EVENT_FIELDS = {
   version: { type: "string", meaning: "version of `tickets`" },
   file: { type: "string", meaning: "input file, as it was named" },
   line: { type: "integer", meaning: "physical line where the row starts" },
-  rule: { type: "string", meaning: "id of a rule ([rules.md](rules.md))" },
+  rule: { type: "string", meaning: "id of a rule ([rules](reference.md#rules))" },
   field: { type: "string", meaning: "field or column" },
   action: { type: "string", meaning: "kind of the action" },
   count: { type: "integer", meaning: "how many there are of these" },

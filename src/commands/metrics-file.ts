@@ -34,7 +34,7 @@ interface Metric {
 const seconds = (time: string): number => Date.parse(time) / 1000;
 const known = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
 
-/** All of them are gauges. docs/watching.md lists them, and a test holds it to that. */
+/** All of them are gauges. docs/nightly.md lists them, and a test holds it to that. */
 export const METRICS = {
   tickets_last_success_timestamp_seconds: {
     help: "When a stream or resume last ended with exit code 0, in Unix time; 0 if none has yet.",

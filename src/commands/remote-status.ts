@@ -97,7 +97,7 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
     );
   if (failed > failures.length) {
     reporter.error(
-      `${number(failed - failures.length)} more did not. All of them are in the ledger's table promise_statuses (docs/ledger.md).`,
+      `${number(failed - failures.length)} more did not. All of them are in the ledger's table promise_statuses (docs/design/ledger.md).`,
     );
   }
   if (notFound > 0)

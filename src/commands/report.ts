@@ -150,7 +150,7 @@ function checkedActions(plan: Plan | undefined): readonly Block[] {
   ];
 }
 
-/** What an exit code says, in short (docs/cli.md, Exit codes). */
+/** What an exit code says, in short (docs/commands.md, Exit codes). */
 const EXIT_WORDS: Readonly<Record<number, string>> = {
   [EXIT_CODES.ok]: "done",
   [EXIT_CODES.internal]: "a fault in tickets",

@@ -69,7 +69,7 @@ export interface RunSandboxOptions {
   readonly reset?: boolean | undefined;
   /** Done after a reset, before anything is served: what else belongs to the old instance is set aside here. */
   readonly afterReset?: () => void;
-  /** A fault script, YAML or JSON (docs/sandbox.md). */
+  /** A fault script, YAML or JSON (docs/reference.md#the-sandbox). */
   readonly faultsFile?: string | undefined;
   /** Name of the environment variable that holds the key; else `TICKETS_SANDBOX_API_KEY`, else a key file. */
   readonly keyEnv?: string | undefined;

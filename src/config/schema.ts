@@ -25,7 +25,7 @@ export const configSchema = z.strictObject(
     rules: z
       .record(z.string(), oneOf(SEVERITIES), { error: needs("a map from rule ids to off, warn or error") })
       .optional()
-      .describe("Severities that differ from docs/rules.md."),
+      .describe("Severities that differ from docs/reference.md#rules."),
     stateDir: stateFolder().optional().describe("Folder of ledgers and plans; relative to this file."),
   },
   { error: needs("a map with env, environments, sources, rules and stateDir") },

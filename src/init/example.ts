@@ -3,7 +3,7 @@ export const SCHEMA_LINE = "# yaml-language-server: $schema=tickets.schema.json"
 
 /** What `tickets init` writes without an export to look at. */
 export const EXAMPLE = `${SCHEMA_LINE}
-# A config of tickets. docs/mapping-tutorial.md makes one step by step, docs/recipes/ shows those of
+# A config of tickets. docs/tutorial.md makes one step by step, docs/recipes/ shows those of
 # known systems, docs/mapping.md is the reference; tickets init FILE writes one from an export.
 
 # Without an environment everything goes to the built-in sandbox.

@@ -106,7 +106,7 @@ interface Draft extends GuessedSource {
   readonly body: readonly Line[];
 }
 
-const TUTORIAL = "docs/mapping-tutorial.md";
+const TUTORIAL = "docs/tutorial.md";
 
 function draftOf(sample: Sample): Draft {
   const evidence = evidenceOf(sample);

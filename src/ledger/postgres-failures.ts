@@ -86,7 +86,7 @@ const WORDS: readonly Words[] = [
   {
     code: /^42501/,
     what: "its user may not do that: …",
-    hint: "Who creates the tables needs CREATE on the database or owns the schema, and who works with them needs to read and write them: docs/ledger.md, In PostgreSQL",
+    hint: "Who creates the tables needs CREATE on the database or owns the schema, and who works with them needs to read and write them: docs/design/ledger.md, In PostgreSQL",
   },
   {
     code: /^25006/,

@@ -1,5 +1,5 @@
 /**
- * `--order time` (docs/order.md): each action gets a place: a time, the rank of its kind, and where it stands in the input.
+ * `--order time` (docs/nightly.md#the-same-export-again): each action gets a place: a time, the rank of its kind, and where it stands in the input.
  *
  * - An action that has an orderTime has that time.
  * - A sale whose ticket has an earlier action takes that action's time, so that it stands before what depends on it.

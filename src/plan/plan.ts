@@ -24,7 +24,7 @@ import type { ReadInput, RowsRead, RunNames } from "./rows-read.ts";
 import { lineIn, Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
-/** In which order actions are sent (docs/order.md). */
+/** In which order actions are sent (docs/nightly.md#the-same-export-again). */
 export type Order = "input" | "time";
 
 /** How many invalid rows a run bears. */

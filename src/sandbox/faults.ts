@@ -85,7 +85,7 @@ function toLines(error: z.ZodError, whereOf: (path: readonly PropertyKey[]) => s
 
 export function badScript(place: string, lines: readonly string[]): Failure {
   return new Failure("usage", [`The fault script ${place} can't be used:`, ...lines].join("\n  "), {
-    hint: "docs/sandbox.md describes every fault.",
+    hint: "docs/reference.md#the-sandbox describes every fault.",
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * What becomes of one action: the rules of the service, on the state.
  *
- * What the specification does not show is this sandbox's own choice; docs/sandbox.md lists every such choice.
+ * What the specification does not show is this sandbox's own choice; docs/reference.md#the-sandbox lists every such choice.
  */
 
 import { randomUUID } from "node:crypto";
@@ -27,7 +27,7 @@ export type RefusalCode =
 
 export interface Refusal {
   readonly code: RefusalCode;
-  /** Id of the broken rule (docs/rules.md), when there is one. */
+  /** Id of the broken rule (docs/reference.md#rules), when there is one. */
   readonly rule?: string;
   readonly field?: string;
   readonly message: string;

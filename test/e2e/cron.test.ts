@@ -1,4 +1,4 @@
-/** Nights under Debian's cron, by the very lines of docs/every-night.md; a night is a minute here. */
+/** Nights under Debian's cron, by the very lines of docs/nightly.md; a night is a minute here. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ test.skipIf(!HAS_CRON)(
   async () => {
     const place = openWorkplace();
     const recipe = (language: string, folder: string): string => {
-      const block = blocksOf(readPage("docs/every-night.md")).find((each) => each.language === language);
+      const block = blocksOf(readPage("docs/nightly.md")).find((each) => each.language === language);
       return (block?.text ?? "")
         .replaceAll("/opt/ticket-stream", ROOT.replace(/\/$/, ""))
         .replace("/srv/exports", folder)

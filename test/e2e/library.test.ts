@@ -1,4 +1,4 @@
-/** The job that docs/library.md shows, killed, by a service of its own. */
+/** The job that docs/reference.md shows, killed, by a service of its own. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,7 +29,7 @@ test("a job of thirty lines that uses the library alone is killed, and the next 
 }, async () => {
   const place = openWorkplace();
   const job =
-    blocksOf(readPage("docs/library.md")).find((block) => noteOf(block, "file") === "nightly.mjs")?.text ?? "";
+    blocksOf(readPage("docs/reference.md")).find((block) => noteOf(block, "file") === "nightly.mjs")?.text ?? "";
   expect(job.split("\n").length).toBeLessThanOrEqual(30);
   place.write("nightly.mjs", job);
   place.write("die.mjs", DIE);

@@ -76,12 +76,12 @@ test("holds all that its pages link to, and a manifest without what only a check
   for (const key of ["scripts", "devDependencies", "allowScripts"]) expect(manifest).not.toHaveProperty(key);
 });
 
-test("is no larger than docs/dependencies.md says, and its types are found by whoever imports it", {
+test("is no larger than docs/design/dependencies.md says, and its types are found by whoever imports it", {
   tags: ["long"],
 }, () => {
   const place = openWorkplace();
   const tarball = pack(place);
-  const [, megabytes] = /takes less than (\d+) MB packed/.exec(readPage("docs/dependencies.md")) ?? [];
+  const [, megabytes] = /takes less than (\d+) MB packed/.exec(readPage("docs/design/dependencies.md")) ?? [];
   expect(statSync(tarball).size).toBeLessThan(Number(megabytes) * 1_000_000);
   // A CommonJS program can't `require` it; every other way must find its types.
   execFileSync(join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], shown);

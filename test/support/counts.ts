@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import type { Ended } from "./bin.ts";
 
-/** The document of `--json`, as docs/cli.md has it; written down here again so that a slip in the program shows. */
+/** The document of `--json`, as docs/commands.md has it; written down here again so that a slip in the program shows. */
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;

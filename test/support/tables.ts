@@ -5,7 +5,7 @@ import { stringify } from "csv-stringify/sync";
 
 export type Cells = Readonly<Record<string, string>>;
 
-/** A line of a promises file (docs/cli.md, Promises file). */
+/** A line of a promises file (docs/commands.md, Promises file). */
 export interface PromiseLine {
   readonly source: string;
   readonly line: number;

@@ -63,7 +63,7 @@ async function rowsOf(
 ): Promise<readonly string[]> {
   if (DECIDED.includes(state)) return [...lines].flatMap(([place, line]) => (line.chunk === chunk ? [place] : []));
   if (!MAYBE_SENT.includes(state)) return [];
-  return (readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]).map(placeText); // docs/cli.md
+  return (readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]).map(placeText); // docs/commands.md
 }
 
 const DECIDED = ["answered", "settled"];

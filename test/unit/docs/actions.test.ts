@@ -28,9 +28,9 @@ it("README.md tells which action each file name means", () => {
   expect([...told].map(([, files, name]) => [files, name]).sort()).toEqual(rows.sort());
 });
 
-it("docs/order.md names the actions in the order of their ranks", () => {
+it("docs/nightly.md names the actions in the order of their ranks", () => {
   const byRank = [...ACTION_NAMES].sort((one, other) => actionSpec(one).rank - actionSpec(other).rank);
-  expect(page("docs/order.md")).toContain(
+  expect(page("docs/nightly.md")).toContain(
     `At equal times: ${byRank.map((name) => `\`${name}\``).join(", ")}; then as read.`,
   );
 });
@@ -65,7 +65,7 @@ it("docs/mapping.md says of every action which fields it takes", () => {
   }
 });
 
-it.each(["docs/cli.md", "SECURITY.md"])("%s says of every field that names a person that it is masked", (path) => {
+it.each(["docs/commands.md", "SECURITY.md"])("%s says of every field that names a person that it is masked", (path) => {
   const told = page(path)
     .split("\n")
     .filter((line) => line.includes("--verbose") && /masked|shortened/.test(line));

@@ -76,8 +76,8 @@ describe("commands in the docs", () => {
     expect([...everyFlag]).toContain(flag);
   });
 
-  it.each([...commands].filter(([name]) => name !== "help"))("docs/cli.md tells all of %s", (name, command) => {
-    const page = readPage("docs/cli.md");
+  it.each([...commands].filter(([name]) => name !== "help"))("docs/commands.md tells all of %s", (name, command) => {
+    const page = readPage("docs/commands.md");
     expect(page.split("\n").includes(`## tickets ${name}`)).toBe(true);
     const told = new Set([...page.matchAll(/(?<![\w-])--?[a-zA-Z][a-z-]*/g)].map(([flag]) => flag));
     expect(flagsOf(command).filter((flag) => !told.has(flag) && flag !== "-h")).toEqual([]);
@@ -104,41 +104,27 @@ it.each(links)("$page: the link $target leads somewhere", ({ page, target }) => 
   if (anchor !== undefined) expect(anchorsOf(readPage(file))).toContain(anchor);
 });
 
-it("docs/README.md leads to every page of docs/", () => {
-  const linked = new Set(linksIn(readPage("docs/README.md")).map((target) => join("docs", target.split("#")[0] ?? "")));
+it("README.md leads to every page of docs/", () => {
+  const linked = new Set(linksIn(readPage("README.md")).map((target) => target.split("#")[0] ?? ""));
   // Each recipe is in the index of recipes.
-  const pages = PAGES.filter(
-    (page) => page.startsWith("docs/") && !/^docs\/(?:README|recipes\/(?!README).*)\.md$/.test(page),
-  );
+  const pages = PAGES.filter((page) => page.startsWith("docs/") && !/^docs\/recipes\/(?!README)/.test(page));
   expect(pages.filter((page) => !linked.has(page))).toEqual([]);
 });
 
-describe("docs/faq.md", () => {
-  const [, ...answers] = readPage("docs/faq.md").split(/^### /m);
-
-  it("lists every question at its top", () => {
-    const page = readPage("docs/faq.md");
-    const listed = linksIn(page.slice(0, page.indexOf("\n## "))).map((target) => target.slice(1));
-    expect(listed.toSorted()).toEqual(answers.map((answer) => anchorsOf(`# ${answer}`)[0]).toSorted());
-  });
-
-  it.each(answers.map((answer) => ({ answer, question: answer.split("\n")[0] })))(
-    "$question leads to the page that has more",
-    ({ answer }) => {
-      expect(linksIn(answer).length).toBeGreaterThan(0);
-    },
-  );
+it("the pages of docs/ beside the recipes and the design stay ten, with README.md", () => {
+  expect(PAGES.filter((page) => page === "README.md" || /^docs\/[^/]+\.md$/.test(page))).toHaveLength(10);
 });
 
 describe("exit codes in the docs", () => {
   const known = [...Object.values(EXIT_CODES), ...SIGNAL_CODES];
 
-  it("are all in the table of docs/cli.md, and no others", () => {
-    const section = /^## Exit codes\n([\s\S]*?)^## /m.exec(readPage("docs/cli.md"))?.[1] ?? "";
-    const told = [...section.matchAll(/^\| (\d+(?:, \d+)*) \|/gm)].flatMap(([, codes = ""]) =>
-      codes.split(", ").map(Number),
-    );
-    expect(told).toEqual(known);
+  it.each([
+    ["docs/commands.md", "Exit codes"],
+    ["docs/when-it-fails.md", "At 03:00"],
+  ])("are all in the table of %s, and no others", (path, heading) => {
+    const [, section = ""] = readPage(path).split(`\n## ${heading}\n`);
+    const told = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| (\d+(?:, \d+)*) \|/gm)];
+    expect(told.flatMap(([, codes = ""]) => codes.split(", ").map(Number))).toEqual(known);
   });
 
   it.each(PAGES)("%s names only such", (page) => {
@@ -147,8 +133,8 @@ describe("exit codes in the docs", () => {
   });
 });
 
-describe("docs/ledger.md", () => {
-  const page = readPage("docs/ledger.md");
+describe("docs/design/ledger.md", () => {
+  const page = readPage("docs/design/ledger.md");
   const database = new DatabaseSync(":memory:");
   database.exec(tables(SQLITE_TYPES));
 
@@ -184,16 +170,16 @@ describe("docs/ledger.md", () => {
 });
 
 it.each(["dependencies", "devDependencies"] as const)(
-  "docs/dependencies.md gives every one of %s its reason",
+  "docs/design/dependencies.md gives every one of %s its reason",
   (kind) => {
     const manifest = JSON.parse(readPage("package.json")) as Record<typeof kind, Record<string, string>>; // our own file
-    const [, production = "", development = ""] = readPage("docs/dependencies.md").split(/^## .+$/m);
+    const [, production = "", development = ""] = readPage("docs/design/dependencies.md").split(/^## .+$/m);
     const told = [...(kind === "dependencies" ? production : development).matchAll(/^\| `([^`]+)` \| .+ \|$/gm)];
     expect(told.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
   },
 );
 
-it("docs/dependencies.md says how many packages an installation has, and none of them has an install script", () => {
+it("docs/design/dependencies.md says how many packages an installation has, and none of them has an install script", () => {
   interface Package {
     readonly dev?: true;
     readonly hasInstallScript?: true;
@@ -201,7 +187,7 @@ it("docs/dependencies.md says how many packages an installation has, and none of
   const { packages } = JSON.parse(readPage("package-lock.json")) as { packages: Record<string, Package> }; // npm's own file
   const installed = Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true);
   const { dependencies } = JSON.parse(readPage("package.json")) as { dependencies: Record<string, string> }; // our own
-  expect(readPage("docs/dependencies.md")).toContain(
+  expect(readPage("docs/design/dependencies.md")).toContain(
     `${Object.keys(dependencies).length} packages, and ${installed.length} with those that they bring; none has an install script.`,
   );
   expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);

@@ -134,7 +134,7 @@ async function openSandbox() {
       const headers = { "X-Api-Key": sandbox.apiKey, "Content-Type": "application/json" };
       const answer = await send(`${sandbox.url}/stream`, { method: "POST", headers, body });
       expect(answer.status).toBe(200);
-      return JSON.parse(answer.text).data as readonly { status: string; error?: { rule?: string } }[]; // as docs/sandbox.md says
+      return JSON.parse(answer.text).data as readonly { status: string; error?: { rule?: string } }[]; // as docs/reference.md#the-sandbox says
     },
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();

@@ -99,9 +99,9 @@ describe("a fault script", () => {
     expect(() => parseFaultText(text, "x")).toThrow(expect.objectContaining({ code: "usage" }));
   });
 
-  test("may name what docs/sandbox.md describes, in its order", () => {
-    const [, , faults = ""] = readFileSync(new URL("../../../docs/sandbox.md", import.meta.url), "utf8").split(
-      /^\| fault \||^## Faults/m,
+  test("may name what docs/reference.md describes, in its order", () => {
+    const [, , faults = ""] = readFileSync(new URL("../../../docs/reference.md", import.meta.url), "utf8").split(
+      /^\| fault \||^### Faults/m,
     );
     expect([...faults.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name)).toEqual(FAULTS);
   });
@@ -129,8 +129,8 @@ function struckBy(name: string, count: number, items: readonly unknown[]): reado
 }
 
 describe("the fault scripts of the rehearsals", () => {
-  test("are those that docs/rehearsal.md starts the sandbox with", () => {
-    const document = readFileSync(new URL("../../../docs/rehearsal.md", import.meta.url), "utf8");
+  test("are those that docs/when-it-fails.md starts the sandbox with", () => {
+    const document = readFileSync(new URL("../../../docs/when-it-fails.md", import.meta.url), "utf8");
     const named = new Set([...document.matchAll(/--faults \S*fixtures\/faults\/(\S+\.yaml)/g)].map(([, name]) => name));
     expect([...named].sort()).toEqual(readdirSync(FOLDER).sort());
   });
