@@ -1,6 +1,6 @@
 /** A config as data with notes beside its keys, and as the YAML that is written of it. */
 
-import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { Document, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { isList } from "../map/source.ts";
 
 /** A key of the config with its value, or a comment on lines of its own. */
@@ -27,6 +27,8 @@ export type Value =
   /** A regular expression: in single quotes a backslash is one. */
   | { readonly pattern: string }
   | Flow
+  /** From another document. */
+  | { readonly node: Node }
   /** A map with each key on a line of its own. */
   | { readonly block: readonly Line[] }
   /** A list with each item on a line of its own. */
@@ -82,8 +84,6 @@ const OPTIONS = {
 const documentOf = (value: Value, indent: number): Document =>
   new Document(nodeOf(value, indent), { schema: "failsafe" });
 
-type Node = Scalar<string> | YAMLMap | YAMLSeq;
-
 /** @param indent - the column in which its lines begin. */
 function nodeOf(value: Value, indent: number): Node {
   if (typeof value === "string") return scalarOf(value, isPlain(value) ? "PLAIN" : "QUOTE_DOUBLE");
@@ -100,7 +100,16 @@ function nodeOf(value: Value, indent: number): Node {
       new YAMLMap(),
       value.flow.map(([key, inner]) => new Pair(nodeOf(key, indent), nodeOf(inner, indent))),
     );
+  if ("node" in value) return withoutComment(value.node);
   return "items" in value ? listOf(value.items, indent) : mapOf(value.block, indent);
+}
+
+/** The line that it stands on has a note of its own. */
+function withoutComment<N extends Node>(node: N): N {
+  // A node's copy is of its class.
+  const bare = node.clone() as N;
+  bare.comment = null;
+  return bare;
 }
 
 const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;

@@ -124,7 +124,7 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
       "  - invalidatedTicket:",
       "      when: {Status: CANCELLED}",
       "      #fields:",
-      '        #orderTime: {from: "{Last Updated Date}", format: "yyyy-MM-dd HH:mm:ss"}   # this file has no column Last Updated Date',
+      '      #  orderTime: {from: "{Last Updated Date}", format: "yyyy-MM-dd HH:mm:ss"}   # this file has no column Last Updated Date',
     ]);
   });
 });
