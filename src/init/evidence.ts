@@ -21,7 +21,7 @@ export interface Sample {
   /** Where it is not UTF-8. */
   readonly encoding?: string | undefined;
   /** Where titles stand above it. */
-  readonly headerLine?: number | undefined;
+  readonly headerLine?: number | "none" | undefined;
 }
 
 /** One way to read the times of a column. */

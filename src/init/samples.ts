@@ -12,6 +12,7 @@ import { findingsOfEncoding } from "../read/content.ts";
 import { openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
+import { NoHeader } from "../read/refused.ts";
 import type { Row } from "../read/row.ts";
 import { Utf8Watch } from "../read/utf8-watch.ts";
 import type { Sample } from "./evidence.ts";
@@ -76,15 +77,20 @@ async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: Samplin
 /** A pipe gives its bytes once. */
 const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
 
-/** @param headerLine - where titles stand above the header. */
+/** @param headerLine - where titles stand above the header, or `none` where there is none. */
 async function sampleOf(
   file: InputFile,
   encoding: string | undefined,
   options: SamplingOptions,
-  headerLine?: number,
+  headerLine?: number | "none",
 ): Promise<Sample> {
   const { stdin, signal } = options;
-  await using input = await openInput(file, { signal, stdin, encoding, csv: { headerLine } });
+  const opened = await openInput(file, { signal, stdin, encoding, csv: { headerLine } }).catch(async (cause) => {
+    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return undefined;
+    throw cause;
+  });
+  if (opened === undefined) return await sampleOf(file, encoding, options, "none");
+  await using input = opened;
   const rows: Row[] = [];
   let isWhole = true;
   let seen = 0;

@@ -223,7 +223,12 @@ const csv = named(
       encoding: text().optional(),
       /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
       guards: oneOf(["strip", "keep"]).optional(),
-      header: wholeText(1).optional().describe("The physical line of the header; titles above it are passed over."),
+      header: text("a line number or none")
+        .regex(/^(?:none|[1-9]\d{0,5})$/, { error: "needs a whole number from 1, or none" })
+        .optional()
+        .describe(
+          "The physical line of the header; titles above it are passed over. none: columns are called 1, 2, ….",
+        ),
     },
     { error: needs("a map with delimiter, encoding, guards and header") },
   ),

@@ -80,8 +80,9 @@ export class TableColumns implements Names {
 
   /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
   findings(): readonly FileFinding[] {
-    return [...this.#byPosition].map(([name, place]) => {
+    return [...this.#byPosition].flatMap(([name, place]) => {
       const header = this.#header[place] ?? "";
+      if (header === String(place + 1)) return []; // there are no others
       return {
         rule: "column-by-position" satisfies MappingRule,
         field: name,

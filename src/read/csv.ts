@@ -20,14 +20,18 @@ import { EMPTY, MAX_ROW_BYTES, type RowParser, rowTooLong } from "./row-parser.t
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
   readonly delimiter?: string | undefined;
-  /** The physical line on which the header begins, from 1; what stands above it is passed over. */
-  readonly headerLine?: number | undefined;
+  /**
+   * The physical line on which the header begins, from 1; what stands above it is passed over. Of a table that has `none`,
+   * the columns are called 1, 2 and so on.
+   */
+  readonly headerLine?: number | "none" | undefined;
 }
 
 const QUOTE = 0x22;
 const LF = 10;
 const CR = 13;
-const SEPARATOR_LINE = /^sep=(.)$/i;
+/** `sep=;`, also in quotes, or with the delimiters that a spreadsheet adds. */
+const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
 
 /**
  * Reads CSV strictly, each row with its physical line and its text.
@@ -38,6 +42,7 @@ const SEPARATOR_LINE = /^sep=(.)$/i;
  */
 export class CsvParser implements RowParser {
   readonly #headerLineWanted: number;
+  readonly #hasHeader: boolean;
   #delimiter: string | undefined;
   /** What the header showed. */
   #table: Table | undefined;
@@ -50,7 +55,8 @@ export class CsvParser implements RowParser {
   #line = 1;
 
   constructor({ delimiter, headerLine = 1 }: CsvOptions = {}) {
-    this.#headerLineWanted = headerLine;
+    this.#hasHeader = headerLine !== "none";
+    this.#headerLineWanted = headerLine === "none" ? 1 : headerLine;
     this.#delimiter = delimiter;
     if (delimiter !== undefined) refuseDelimiter(delimiter);
   }
@@ -112,11 +118,11 @@ export class CsvParser implements RowParser {
     return lengthOfOpen(open) > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
   }
 
-  /** Whether it is a line such as `sep=;`. */
   #declaresDelimiter(text: string): boolean {
-    const declared = SEPARATOR_LINE.exec(text)?.[1];
+    const [, declared, added] = SEPARATOR_LINE.exec(text) ?? [];
     if (declared === undefined || declared.charCodeAt(0) >= 0x80) return false;
-    this.#delimiter ??= declared;
+    // What was added delimits the rows, too.
+    this.#delimiter ??= added || declared;
     return true;
   }
 
@@ -128,10 +134,18 @@ export class CsvParser implements RowParser {
     const cells = cellsOfRecord(record, dialect);
     if (!Array.isArray(cells))
       return this.#stopAt(quoteFaultRow({ header: undefined, delimiter }, record, this.#line, cells));
-    this.#table = new Table(cells, dialect);
-    this.headerLine = this.#line;
-    this.#line += line.lineEnds;
-    return this.#readRows(bytes.subarray(line.next), this.#table, isEnd);
+    if (this.#hasHeader || cells.includes(REASON_COLUMN)) {
+      this.#table = new Table(cells, dialect);
+      this.headerLine = this.#line;
+      this.#line += line.lineEnds;
+      return this.#readRows(bytes.subarray(line.next), this.#table, isEnd);
+    }
+    this.#table = new Table(
+      Array.from(cells.keys(), (at) => String(at + 1)),
+      dialect,
+      false,
+    );
+    return this.#readRows(bytes.subarray(start), this.#table, isEnd);
   }
 
   /** Reads the rows that end in `bytes`. */
@@ -158,12 +172,12 @@ class Table implements CsvDialect, TableText, KnownTable {
   readonly isGuarded: boolean;
   readonly #headerAgain: HeaderAgain;
 
-  constructor(cells: readonly string[], { delimiter, crEndsRows }: CsvDialect) {
+  constructor(cells: readonly string[], { delimiter, crEndsRows }: CsvDialect, hasHeader = true) {
     this.delimiter = delimiter;
     this.crEndsRows = crEndsRows;
     this.isGuarded = cells.includes(GUARDED_COLUMN);
     this.header = this.isGuarded ? cells.map(unguardCell) : cells;
-    this.#headerAgain = new HeaderAgain(this.header);
+    this.#headerAgain = new HeaderAgain(hasHeader ? this.header : []);
   }
 
   /** The row that a record is. */

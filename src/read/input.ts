@@ -8,6 +8,7 @@ import { type CsvOptions, CsvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
+import { refuseOther, refuseStrangeHeader } from "./refused.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
 import { Utf8Watch } from "./utf8-watch.ts";
@@ -28,7 +29,7 @@ export async function openInput(file: InputFile, options: OpenInputOptions = {})
     const stored = source.blocks();
     const first = await stored.next();
     const head = first.done === true ? EMPTY : first.value;
-    refuseBinary(file, head);
+    refuseOther(file, head);
     const input = new Input(file, source, head, stored, wanted, options);
     await input.readHeader();
     return input;
@@ -141,7 +142,9 @@ export class Input implements AsyncDisposable {
     const csv = this.#csv;
     while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
     const { headerLine } = this.#options.csv ?? {};
-    if (csv !== undefined && csv.header === undefined && headerLine !== undefined && csv.lineEnds > 0)
+    if (csv?.header !== undefined && headerLine === undefined && !showRejects(csv.header))
+      refuseStrangeHeader(this.file, { header: csv.header, line: csv.headerLine ?? 1 }, this.#rows[0]);
+    if (csv !== undefined && csv.header === undefined && typeof headerLine === "number" && csv.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
@@ -215,27 +218,4 @@ async function* watched(
     yield block;
   }
   watch?.end();
-}
-
-const CSV_UTF8 = 'Save it as "CSV UTF-8".';
-const EXPORT = "Export the data as CSV.";
-/** What files begin with that are no text. */
-const BINARY_KINDS: readonly (readonly [magic: string, is: string, hint: string])[] = [
-  [
-    "PK\x03\x04",
-    "an Excel workbook or another zip archive",
-    'Save the workbook as "CSV UTF-8", or unpack the archive.',
-  ],
-  ["\xd0\xcf\x11\xe0", "an old Excel workbook", CSV_UTF8],
-  ["\x1f\x8b", "gzip-compressed", "End its name in .gz, or unpack it first (gunzip -c)."],
-  ["\x28\xb5\x2f\xfd", "Zstandard-compressed", "End its name in .zst, or unpack it first (zstd -dc)."],
-  ["%PDF-", "a PDF document", EXPORT],
-  ["SQLite format 3", "an SQLite database", EXPORT],
-  ["PAR1", "a Parquet file", "Export the data as CSV or NDJSON."],
-];
-
-function refuseBinary(file: InputFile, head: Buffer): void {
-  for (const [magic, is, hint] of BINARY_KINDS)
-    if (head.toString("latin1", 0, magic.length) === magic)
-      throw new Failure("usage", `${shownName(file)} is ${is}, not text.`, { hint });
 }

@@ -26,6 +26,7 @@ const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map(
   INPUT_FORMATS.flatMap((format) => FORMATS[format].extensions.map((extension) => [extension, format])),
 );
 const EXTENSIONS = [...FORMAT_OF_EXTENSION.keys()].map((extension) => `.${extension}`);
+const ARCHIVES: readonly string[] = ["zip", "xz", "bz2", "7z", "rar", "tar", "tgz", "z"];
 const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
@@ -141,6 +142,10 @@ function unknownFormat(name: string, extension: string): Failure {
       hint: 'Save it as "CSV UTF-8".',
     });
   }
+  if (ARCHIVES.includes(extension))
+    return new Failure("usage", `${shownName({ name })} is an archive, which can't be read.`, {
+      hint: "Unpack it first. Only .gz and .zst are unpacked while they are read.",
+    });
   return new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
     hint: `Name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
   });

@@ -69,6 +69,6 @@ export function readingOf(source: Pick<SourceConfig, "csv"> | undefined) {
   const { encoding, delimiter, header } = source?.csv ?? {};
   return {
     ...(encoding !== undefined && { encoding }),
-    csv: { ...(delimiter !== undefined && { delimiter }), ...(header !== undefined && { headerLine: Number(header) }) },
+    csv: { delimiter, headerLine: header === undefined || header === "none" ? header : Number(header) } as const,
   };
 }

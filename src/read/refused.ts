@@ -1,0 +1,124 @@
+/** Files that hold no export, and tables whose first line is no header: named for what they are before anything is read. */
+
+import { quoted } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { cellsOfRecord } from "./csv-records.ts";
+import { type InputFile, shownName } from "./input-file.ts";
+import type { Row } from "./row.ts";
+
+const CSV_UTF8 = 'Save it as "CSV UTF-8".';
+const EXPORT = "Export the data as CSV.";
+const UNPACK = "Unpack it first";
+const SIGNED_IN = "The download failed, or nobody was signed in: export it again.";
+
+type Kind = readonly [begins: string | RegExp, is: string, hint: string];
+
+/** What files begin with that are no text, byte by byte. */
+const PACKED: readonly Kind[] = [
+  [
+    "PK\x03\x04",
+    "an Excel workbook or another zip archive",
+    'Save the workbook as "CSV UTF-8", or unpack the archive.',
+  ],
+  ["\x1f\x8b", "gzip-compressed", "End its name in .gz, or unpack it first (gunzip -c)."],
+  ["\x28\xb5\x2f\xfd", "Zstandard-compressed", "End its name in .zst, or unpack it first (zstd -dc)."],
+  ["\xfd7zXZ\0", "xz-compressed", `${UNPACK} (xz -dc).`],
+  [/^BZh[1-9]1AY&SY/, "bzip2-compressed", `${UNPACK} (bzip2 -dc).`],
+  ["7z\xbc\xaf\x27\x1c", "a 7-Zip archive", `${UNPACK} (7z x).`],
+];
+const OTHERS: readonly Kind[] = [
+  ["\xd0\xcf\x11\xe0", "an old Excel workbook", CSV_UTF8],
+  [/^%PDF-/, "a PDF document", EXPORT],
+  [/^SQLite format 3/, "an SQLite database", EXPORT],
+  [/^PAR1/, "a Parquet file", "Export the data as CSV or NDJSON."],
+  [/^version https:\/\/git-lfs/, "a Git LFS pointer, not the file itself", "Fetch the file: git lfs pull."],
+  [/^\s*<(?:!doctype html|html)\b/i, "an HTML page, not an export", SIGNED_IN],
+  [/^\s*<(?:\?xml|!doctype|[a-z][\w:]*>)/i, "XML, not an export", `${SIGNED_IN} ${EXPORT}`],
+];
+const JSON_TABLE: Kind = [
+  /^\s*(?:\{\s*"|\[\s*[{"[\]])/,
+  "JSON, not a table",
+  "If it is an export, name it .json, or .ndjson where each line is an object. If it is an error, export it again.",
+];
+
+/** What a page, or the answer of a server, says of itself. */
+const SAYS = /<title>([^<]+)|<message>([^<]+)|"(?:message|error)":\s*"([^"]+)/i;
+
+/** @param head the first bytes, unpacked. */
+export function refuseOther(file: InputFile, head: Buffer): void {
+  const bytes = head.toString("latin1", 0, 4096).replace(/^\u00ef\u00bb\u00bf/, "");
+  const isTable = file.format === "csv" || file.format === "tsv";
+  const kinds = [...PACKED, ...OTHERS, ...(isTable ? [JSON_TABLE] : [])];
+  const found = kinds.find(([begins]) => (typeof begins === "string" ? bytes.startsWith(begins) : begins.test(bytes)));
+  if (found === undefined) return;
+  const [, is, hint] = found;
+  const name = shownName(file);
+  if (file.compression !== "none" && PACKED.includes(found))
+    throw new Failure("usage", `${name} is packed twice: unpacked once, it is ${is}.`, { hint: "Unpack it once." });
+  const said = SAYS.exec(head.toString("utf8", 0, 4096))
+    ?.slice(1)
+    .find((text) => text !== undefined);
+  const shown = said === undefined || !is.includes(", not") ? "" : ` (${quoted(said, 80)})`;
+  throw new Failure("usage", `${name} is ${is.includes(", not") ? is : `${is}, not text`}${shown}.`, { hint });
+}
+
+const KINDS_OF_DATA: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ["an e-mail address", /^[^\s@]+@[^\s@]+\.[^\s@]+$/],
+  ["a time", /^\d{4}-\d\d-\d\d(?:[T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:,? .*)?$|^\d{1,2}:\d\d(?::\d\d)?$/],
+  ["an amount", /^\p{Sc}?\s?-?\d[\d.,' ]*[.,]\d{1,2}(?:\s?\p{Sc}|\s?[A-Z]{3})?$/u],
+];
+
+const kindOf = (cell: string) => KINDS_OF_DATA.find(([, pattern]) => pattern.test(cell))?.[0];
+/** `S-0` of `S-17`. */
+const shapeOf = (cell: string): string => cell.replace(/\d+/g, "0");
+
+/** What a cell of a header holds that is data; it stands below it as well, if anything does. */
+function dataIn(cell: string, below: string | undefined): string | undefined {
+  const kind = kindOf(cell);
+  if (kind !== undefined && (below === undefined || kindOf(below) === kind)) return kind;
+  const isLikeBelow = /\d/.test(cell) && cell !== below && shapeOf(cell) === shapeOf(below ?? "");
+  return isLikeBelow ? "an id like the one below it" : undefined;
+}
+
+/** The first line is a row. The source may say so, or name the line of its header. */
+export class NoHeader extends Failure {}
+
+interface FirstLine {
+  readonly header: readonly string[];
+  readonly line: number;
+}
+
+/**
+ * Refuses a table whose header was not declared, and is none.
+ *
+ * @param row the first one below it; undefined where there is none.
+ */
+export function refuseStrangeHeader(file: InputFile, { header, line }: FirstLine, row: Row | undefined): void {
+  const name = shownName(file);
+  const below = row?.kind === "cells" ? row.whole() : undefined;
+  const [only = ""] = header;
+  const packed = header.length > 1 || below === undefined ? [] : DELIMITERS.filter((each) => only.includes(each));
+  const isQuoted = packed.some((each) => widthOf(only, each) > 1 && widthOf(only, each) === widthOf(below?.[0], each));
+  if (isQuoted)
+    throw new Failure("usage", `In ${name}, each line is one quoted cell.`, {
+      hint: "A spreadsheet saves a comma file so where lists are separated by semicolons. Export the file again.",
+    });
+  if (row?.kind === "malformed") return;
+  const found = header.map((cell, at) => dataIn(cell.trim(), below?.[at]?.trim()));
+  const column = found.findIndex((what) => what !== undefined);
+  if (column === -1) return;
+  throw new NoHeader(
+    "usage",
+    `${name} has no header: line ${line} is a row, with ${found[column]} in column ${column + 1}.`,
+    {
+      hint: `Say csv: {header: none} in its source; its columns are then {1}, {2} and so on. If the line is the header, say csv: {header: ${line}}.`,
+    },
+  );
+}
+
+const DELIMITERS = [",", ";", "\t", "|"] as const;
+
+function widthOf(record: string | undefined, delimiter: string): number {
+  const cells = cellsOfRecord(record ?? "", { delimiter, crEndsRows: false });
+  return Array.isArray(cells) ? cells.length : 0;
+}
