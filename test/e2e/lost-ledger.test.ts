@@ -170,7 +170,7 @@ describe("a ledger that was lost", () => {
     await nothingNew(rig, "b.ndjson");
   });
 
-  test("while a chunk was on its way is missed also after the import: no file tells what became of it", async () => {
+  test("while a chunk was on its way is missed also after the import: no file says what became of it", async () => {
     const rig = await salesRig(20);
     const died = await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"), {
       interruption: { kind: "boundary", point: "projected", time: 2 },
@@ -181,6 +181,14 @@ describe("a ledger that was lost", () => {
     const said = await refused(rig, to("b.ndjson"));
     expect(said).toContain("it knows 10 of 20 actions");
     expect(said).toContain("What no file holds, only the service knows");
+  });
+
+  test("by a run that died before its first request is noticed, too", async () => {
+    const rig = await salesRig(20);
+    await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "listed", time: 1 } });
+    loseLedger(rig);
+    expect(await refused(rig, to("b.ndjson"))).toContain("(20 actions)");
+    expect(sent(rig)).toBe(0);
   });
 
   test("is given up by a person who moves the list of runs away", { tags: ["long"] }, async () => {
@@ -236,7 +244,7 @@ describe("a ledger that was put back from an older copy", () => {
     expect(sent(rig)).toBe(30);
   });
 
-  test("of the middle of a run is noticed, and an import tells it the rest", async () => {
+  test("of the middle of a run is noticed, and an import adds the rest", async () => {
     const rig = await stopped();
     const putBack = copyLedger(rig);
     expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
@@ -264,7 +272,7 @@ describe("a ledger that was put back from an older copy", () => {
     expect(sent(rig)).toBe(20);
   });
 
-  test("while a later command on the same run was killed is noticed; an import leaves what nobody knows", async () => {
+  test("while a later command on the same run was killed is noticed; an import leaves what is in doubt", async () => {
     const rig = await stopped();
     const putBack = copyLedger(rig);
     const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "projected", time: 2 } });

@@ -264,7 +264,7 @@ function withLedger(config: string, shared: SharedLedger): string {
 }
 
 /** As large as the ledger's own, and empty: to write that out takes longer than most tests. */
-async function makeBallast(directory: string): Promise<void> {
+export async function makeBallast(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await writeFile(join(directory, "ballast"), "");
   await truncate(join(directory, "ballast"), BALLAST_BYTES);

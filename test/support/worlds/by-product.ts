@@ -3,14 +3,23 @@
  * and a person settles by the sandbox's record. What was accepted is what that record says.
  */
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { stringify } from "csv-stringify/sync";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import { Opened } from "../../../src/disk/closing.ts";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
+import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../../src/library.ts";
 import type { CheckedInput } from "../../../src/run/progress.ts";
 import type { StreamResult } from "../../../src/run/stream.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
-import { type Desk, EVENT, openDesk, sale } from "../desk.ts";
-import { type Cells, readTable } from "../tables.ts";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
+import { makeBallast } from "../context.ts";
+import { configOf as ledgerConfig, sharedLedger } from "../shared-ledger.ts";
+import { type Cells, readLines, readTable } from "../tables.ts";
 import { type Judged, judge, Ledger, positionOf, type Row, type Verdict } from "./rules.ts";
 import {
   type Findings,
@@ -29,7 +38,7 @@ export async function playByProduct(
   random: Random,
   ledger: "sqlite" | "postgres" = "sqlite",
 ): Promise<Findings & { readonly story: string }> {
-  await using desk = await openDesk(ledger, { config: configOf(world), accept: ["resold-to-holder"] });
+  await using desk = await openDesk(ledger, configOf(world));
   const player = new Player(desk, world, random);
   await player.begin();
   const nights = playWorld(world, random);
@@ -64,6 +73,8 @@ const STEMS: Readonly<Record<string, string>> = {
   claimedTicket: "claims",
 };
 
+const FLAGS = { chunkSize: 8, retries: 0, timeout: "5s" };
+
 /** In some worlds chunks are sent side by side. */
 const LANES = 3;
 
@@ -95,7 +106,12 @@ class Player {
 
   async begin(): Promise<void> {
     const tickets = [OTHER_TICKET, ...Array.from({ length: this.#world.tickets }, (_, at) => ticketOf(at))];
-    this.#desk.write("setup.ndjson", [EVENT, ...tickets.map((id) => sale(id))]);
+    const sales = tickets.map((ticketId) => ({
+      action: "soldTicket",
+      data: { eventId: "E", ticketId, userId: "u", price: "18.00", orderTime: 1_600_000_000 },
+    }));
+    const actions = [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, ...sales];
+    this.#desk.write("setup.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
     expect((await this.#desk.stream("setup.ndjson")).summary.exitCode).toBe(0);
     this.#record();
   }
@@ -149,7 +165,7 @@ class Player {
       if (is !== "corrected") this.#ledger.noteExport(this.#judged);
       for (const judged of this.#judged) if (judged.verdict === "known") this.#ledger.correct(judged);
     };
-    const flags = { chunkSize: 8, retries: 0, timeout: "5s", lanes: this.#lanes };
+    const flags = { ...FLAGS, lanes: this.#lanes };
     const options = { flags, maxInvalid: { percent: 100 } } as const;
     if (trouble === "kill") {
       const point = CRASH_POINTS[Math.floor(this.#random() * CRASH_POINTS.length)];
@@ -276,4 +292,78 @@ function faultsOf(trouble: Trouble, random: Random): FaultScript {
     default:
       return { seed, rules: [] };
   }
+}
+
+/** An environment of a world's own: a folder, a ledger, and the sandbox on a real port. What it took is what its record says. */
+interface Desk extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly write: (name: string, content: string) => void;
+  readonly read: (name: string) => string;
+  readonly exists: (name: string) => boolean;
+  readonly remove: (name: string) => void;
+  readonly stream: (name: string, more?: Partial<StreamOptions>) => Promise<StreamResult>;
+  readonly settle: (options: SettleOptions) => Promise<unknown>;
+  /** Streams in a process that is killed at a moment, as `settled:2`, if it comes so far. */
+  readonly streamAndDie: (name: string, moment: string, more: Partial<StreamOptions>) => Promise<void>;
+  /** The lines of the promises file. */
+  readonly promises: () => readonly Readonly<Record<string, unknown>>[];
+}
+
+/** No export that is being written just now, whose end would be watched. */
+const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
+
+async function openDesk(ledger: "sqlite" | "postgres", config: string): Promise<Desk> {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-desk-"));
+  const at = (name: string): string => join(folder, name);
+  const sandbox = await startSandbox({ engine: { path: ":memory:", accept: ["resold-to-holder"] } });
+  const opened = new Opened();
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  opened.use(sandbox);
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  await makeBallast(at("state/playground"));
+  const shared = ledger === "postgres" ? await sharedLedger() : undefined;
+  writeFileSync(
+    at("tickets.config.yaml"),
+    `${shared === undefined ? "" : ledgerConfig("playground", shared)}${config}`,
+  );
+  const env = {
+    TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
+    TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
+    TICKETS_STATE_DIR: at("state"),
+    ...shared?.env,
+  };
+  const surroundings = { environment: "playground", cwd: folder, env, flags: FLAGS } satisfies Surroundings;
+  const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
+  return {
+    sandbox,
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+    write: (name, content) => {
+      writeFileSync(at(name), content);
+      utimesSync(at(name), A_WHILE_AGO, A_WHILE_AGO);
+    },
+    read: (name) => readFileSync(at(name), "utf8"),
+    exists: (name) => existsSync(at(name)),
+    remove: (name) => rmSync(at(name)),
+    stream: (name, more) => stream({ ...streaming(name), ...more }),
+    settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
+    streamAndDie: (name, moment, more) => die({ ...streaming(name), ...more }, moment),
+    promises: () => readLines(readFileSync(at("promises.ndjson"), "utf8")) as readonly Record<string, unknown>[], // objects
+  };
+}
+
+const VICTIM = `
+import { stream } from ${JSON.stringify(new URL("../../../src/library.ts", import.meta.url).href)};
+await stream(JSON.parse(process.argv[1]));
+`;
+
+async function die(options: StreamOptions, moment: string): Promise<void> {
+  const env = { ...process.env, TICKETS_TEST_CRASH_AT: moment };
+  const args = ["--input-type=module", "--eval", VICTIM, "--", JSON.stringify(options)];
+  const victim = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  victim.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const [code] = (await once(victim, "close")) as [number | null]; // as Node says
+  if (code !== null && code !== 0) throw new Error(said);
 }

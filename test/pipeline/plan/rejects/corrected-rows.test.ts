@@ -59,6 +59,7 @@ test("with all that was accepted of it, in however many runs", async () => {
   const part = await field.stream(["sales.rejects.csv"]);
   expect(part.summary?.actions, part.said).toMatchObject({ accepted: 1, rejected: 1 });
   field.setFaults();
+  expect((await field.stream(["sales.csv"])).exitCode, "a part of it is not accepted").toBe(3);
   const rest = await field.stream(["sales.rejects.rejects.csv"]);
   expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, alreadySent: 1 });
   const again = await field.stream(["sales.csv"]);
