@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import type { RunContext } from "../run/context.ts";
-import type { ReportNotes } from "./report-notes.ts";
+import type { ReportNotes } from "./reported.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Trace } from "./trace.ts";
 

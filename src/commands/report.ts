@@ -1,153 +1,235 @@
 /** A report in words: what a command came to, or what the ledger knows of a run. */
 
 import { hostname, release } from "node:os";
-import { validateCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import { EXIT_CODES } from "../failure.ts";
+import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { RowCounts } from "../plan/plan.ts";
+import type { CheckedInput, UnderstoodInput } from "../run/progress.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
-import type { Summary } from "../run/summary.ts";
+import type { RunEnd, Summary } from "../run/summary.ts";
 import { durationText } from "../write/report/figures.ts";
-import type { Block, Command, Count, Message, Part, Report, Section, Table, Tone } from "../write/report/report.ts";
+import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
-import { describeUnderstanding } from "./input-words.ts";
-import type { Noted } from "./report-notes.ts";
-import { problemSections } from "./report-problems.ts";
 import {
-  type Ended,
-  failedVerdict,
-  madeOf,
-  resultOf,
-  runVerdict,
-  tilesOf,
-  titleOf,
-  verdictOf,
-} from "./report-result.ts";
-import { runSections } from "./report-run.ts";
-import { actionParts, describeActions, rowParts } from "./summary.ts";
+  doubtSection,
+  eventSection,
+  factSection,
+  inputSection,
+  problemSection,
+  rejectionSection,
+  sendingSection,
+} from "./report-sections.ts";
+import { leadTo, NEXT, tellStop } from "./run-end.ts";
+import { describeActions, describeRows } from "./summary.ts";
 
-/** What a command was asked, did and said. */
-export async function commandReport(ended: Ended, context: Context): Promise<Report> {
-  const { verb, startedAt, noted, failure } = ended;
-  const { checked, opened, summary } = noted;
-  const environment = noted.end?.environment ?? opened?.environment;
+/** What a command did, as far as it came. */
+export interface Noted {
+  readonly inputs: readonly UnderstoodInput[];
+  readonly checked: CheckedInput | undefined;
+  /** How the last run ended that was carried out. */
+  readonly end: RunEnd | undefined;
+}
+
+export interface Ended {
+  readonly verb: string;
+  readonly startedAt: Date;
+  readonly noted: Noted;
+  /** Either this, or why it failed. */
+  readonly exitCode: number;
+  readonly failure: Failure | undefined;
+}
+
+/** What a command was asked, and did. */
+export async function commandReport({ verb, startedAt, noted, ...ended }: Ended, context: Context): Promise<Report> {
+  const { environment, summary } = context.trace;
+  const { checked, end, inputs } = noted;
+  const { exitCode, failure } = ended;
   const run = summary?.run ?? undefined;
   const figures = run === undefined || environment === undefined ? undefined : await runFigures(environment, run);
-  const ofRun = figures && environment && runSections(figures, environment, context);
-  const exitCode = failure === undefined ? (ended.exitCode ?? EXIT_CODES.ok) : EXIT_CODES[failure.code];
-  const about = [
-    ...(run === undefined ? [] : [["run", run] as const]),
-    ["command", `tickets ${verb}`] as const,
-    ["exit code", `${exitCode}, ${EXIT_WORDS[exitCode] ?? "stopped by a signal"}`] as const,
-    ["began", startedAt.toISOString()] as const,
-    ["took", durationText(Date.now() - startedAt.getTime())] as const,
-    ...(environment === undefined ? [] : environmentFacts(environment, context)),
-    ...(noted.end === undefined ? [] : planFacts(noted.end.run, noted.end.lanes)),
-    ...outputFacts(summary, context),
-    ...machineFacts(context),
-  ];
-  const verdict = failure === undefined ? verdictOf(ended, exitCode, context) : failedVerdict(failure);
-  const sections = [
-    ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
-    ...(ofRun?.toDecide ?? []),
-    ...(checked === undefined ? [] : problemSections(checked, context)),
-    ...actionSection(countsOf(summary, checked?.plan, 0), ofRun?.actions ?? checkedActions(checked?.plan)),
-    ...(ofRun?.came ?? []),
-    ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
-    ...inputSections(checked?.plan ?? noted.end?.run, noted),
-    factSection(about),
-  ];
-  const result = failure === undefined ? resultOf(noted) : "failed";
+  const plan = checked?.plan ?? end?.run;
+  const result = failure === undefined ? resultOf(summary, checked) : "failed";
   return {
     title: titleOf(environment?.name ?? `tickets ${verb}`, startedAt, result),
     made: madeOf(startedAt, `tickets ${verb}${run === undefined ? "" : `, run ${run}`}`, context),
-    verdict,
-    tiles: summary === undefined ? [] : tilesOf(summary, sections),
-    sections,
+    tiles: summary === undefined ? [] : tilesOf(summary),
+    verdict: failure === undefined ? commandVerdict(noted, summary, exitCode, context) : failedVerdict(failure),
+    sections: [
+      ...(figures && environment ? doubtSection(figures, environment) : []),
+      ...(checked === undefined ? [] : problemSection(checked.problems, context)),
+      ...runSections(figures),
+      ...inputSection(plan?.inputs ?? [], inputs),
+      factSection([
+        ["run", run],
+        ["command", `tickets ${verb}`],
+        ["exit code", describeExit(exitCode)],
+        ["began", startedAt.toISOString()],
+        ["took", durationText(Date.now() - startedAt.getTime())],
+        ...(environment === undefined ? [] : environmentFacts(environment, context)),
+        ...(end === undefined ? [] : [orderFact(end.run, end.lanes)]),
+        ...outputFacts(summary, context),
+        machineFact(context),
+      ]),
+    ],
   };
 }
 
 /** What the ledger knows of a run. */
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
   const { run, summary, chunks, counts } = figures;
-  const ofRun = runSections(figures, environment, context);
-  const ended =
-    run.endedAt === undefined
-      ? []
-      : [["ended", run.endedAt] as const, ["took", durationText(summary.durationMs)] as const];
-  const about = [
-    ["run", run.run] as const,
-    ["state", run.state] as const,
-    ...(run.exitCode === undefined
-      ? []
-      : [["exit code", `${run.exitCode}, ${EXIT_WORDS[run.exitCode] ?? "stopped by a signal"}`] as const]),
-    ["began", run.createdAt] as const,
-    ...ended,
-    ...environmentFacts(environment, context),
-    ...planFacts(run, new Set(chunks.map(({ lane }) => lane)).size),
-    ...outputFacts(summary, context),
-    ...machineFacts(context),
-  ];
-  const sections = [
-    ...ofRun.toDecide,
-    ...countedProblems(figures, environment),
-    ...actionSection(countsOf(summary, undefined, counts.inFlight), ofRun.actions),
-    ...ofRun.came,
-    ...inputSections(run, undefined),
-    factSection(about),
-  ];
+  const { next } = summary;
+  const lead = summary.actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
   return {
-    title: titleOf(environment.name, new Date(run.createdAt), resultOf({ summary })),
+    title: titleOf(environment.name, new Date(run.createdAt), resultOf(summary, undefined)),
     made: madeOf(new Date(), `run ${run.run} as the ledger has it`, context),
-    verdict: runVerdict(figures, environment),
-    tiles: tilesOf(summary, sections),
-    sections,
+    tiles: tilesOf(summary),
+    verdict: verdictOf(summary, counts.inFlight, [], next === null ? [] : [{ lead, command: next }]),
+    sections: [
+      ...doubtSection(figures, environment),
+      ...runSections(figures),
+      ...inputSection(run.inputs, []),
+      factSection([
+        ["run", run.run],
+        ["state", run.state],
+        ["exit code", run.exitCode === undefined ? undefined : describeExit(run.exitCode)],
+        ["began", run.createdAt],
+        ["ended", run.endedAt],
+        ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
+        ...environmentFacts(environment, context),
+        orderFact(run, new Set(chunks.map(({ lane }) => lane)).size),
+        ...outputFacts(summary, context),
+        machineFact(context),
+      ]),
+    ],
   };
 }
 
-/** How many rows and actions there are, and what became of them. */
-const actionSection = (counts: readonly Count[], more: readonly Block[]): readonly Section[] =>
-  counts.length + more.length === 0 ? [] : [{ id: "actions", title: "Rows and actions", blocks: [...counts, ...more] }];
+const runSections = (figures: RunFigures | undefined) =>
+  figures === undefined
+    ? []
+    : [...rejectionSection(figures.rejections), ...eventSection(figures.byEvent), ...sendingSection(figures.times)];
 
-/** The ledger keeps how many problems there were; only a check shows each. */
-function countedProblems({ summary, run }: RunFigures, environment: Environment): readonly Section[] {
-  const { errors, warnings } = summary.problems;
-  const { inputs, options } = run;
-  if (errors + warnings === 0) return [];
-  const files = inputs.map(({ name }) => name);
-  const check: Command = {
-    lead: "To see each",
-    command: validateCommand(files, Array.isArray(options.flags) ? options.flags.map(String) : [], environment),
-  };
-  const text = `When the run was planned, checking found ${count(errors, "error")} and ${count(warnings, "warning")}. The ledger keeps only how many.`;
-  const commands = files.includes("-") ? [] : [check];
+/** `production, 28 Nov 03:00: 51 rejected, 100 not sent` */
+function titleOf(what: string, at: Date, result: string): string {
+  const time = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  return `${what}, ${time.format(at).replace(",", "")}: ${result}`;
+}
+
+function madeOf(at: Date, what: string, { verbose }: Context): string {
+  const time = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
+  return `${what} · ${time.format(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
+}
+
+/** What went wrong of an input, else what went well. */
+function resultOf(summary: Summary | undefined, checked: CheckedInput | undefined): string {
+  if (summary === undefined) return checked === undefined ? "nothing to do" : foundIn(checked);
+  const wrong = tilesOf(summary).filter(({ name, value }) => name !== "accepted" && value > 0);
+  if (wrong.length > 0) return wrong.map(({ name, value }) => `${number(value)} ${name}`).join(", ");
+  const { accepted } = summary.actions;
+  return accepted > 0 || summary.resumed === null ? `${number(accepted)} accepted` : "an earlier run finished";
+}
+
+const foundIn = ({ problems: { errors, warnings } }: CheckedInput): string =>
+  `${count(errors, "error")}, ${count(warnings, "warning")}`;
+
+/** What was not sent counts invalid rows too, and leaves out what was sent already. */
+function tilesOf({ rows, actions }: Summary): readonly Tile[] {
+  const { accepted, rejected, inDoubt, notSent, changed, late, unclear } = actions;
   return [
-    {
-      id: "problems",
-      title: "Problems",
-      blocks: [
-        { kind: "text", text },
-        { kind: "commands", commands },
-      ],
-    },
+    { name: "accepted", value: accepted, tone: "good" },
+    { name: "rejected", value: rejected, tone: "bad" },
+    ...(inDoubt === 0 ? [] : [{ name: "in doubt", value: inDoubt, tone: "doubt" } as const]),
+    { name: "not sent", value: rows.invalid + notSent + changed + late + unclear, tone: "warning" },
   ];
 }
 
-/** Actions of an input of which nothing was sent. */
-function checkedActions(plan: Plan | undefined): readonly Block[] {
-  const kinds = Object.entries(plan?.byAction ?? {});
-  if (kinds.length === 0) return [];
-  return [
-    {
-      kind: "table",
-      caption: "Actions of the valid rows, by kind",
-      columns: [{ name: "kind" }, { name: "actions", isNumber: true }],
-      rows: kinds.map(([kind, actions]) => [kind, number(actions)]),
-    },
-  ];
+const failedVerdict = ({ message, hint }: Failure): Verdict => ({
+  ...{ tone: "bad", text: message, commands: [] },
+  lines: hint === undefined ? [] : hint.split("\n"),
+});
+
+function commandVerdict(noted: Noted, summary: Summary | undefined, exitCode: number, context: Context): Verdict {
+  const { checked } = noted;
+  if (summary !== undefined) {
+    const { next } = summary;
+    const commands = next === null ? [] : [{ lead: leadOf(noted, summary), command: next }];
+    return verdictOf({ ...summary, exitCode }, 0, stopLines(noted, context), commands);
+  }
+  if (checked === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
+  const { errors, warnings } = checked.problems;
+  return {
+    tone: errors > 0 ? "bad" : warnings > 0 ? "warning" : "good",
+    text: `The input is ${errors > 0 ? "invalid" : "valid"}: ${foundIn(checked)}.`,
+    lines: countLines(checked.plan.rows, count(checked.plan.actions.total, "action"), checked.plan.byAction),
+    commands: [],
+  };
+}
+
+/** Rejects are named only where there are some. */
+function leadOf({ end }: Noted, summary: Summary): string {
+  const stopped = end?.stops[0]?.kind ?? "finished";
+  if (summary.exitCode === EXIT_CODES["in-doubt"]) return NEXT["in doubt"];
+  if (stopped === "finished" && summary.rejects.length === 0) return "Fix the rows, then check them";
+  return leadTo(summary, stopped);
+}
+
+/** How a command or a run ended, or how the run stands now. */
+function verdictOf(summary: Summary, inFlight: number, why: readonly string[], commands: readonly Command[]): Verdict {
+  const { state, exitCode, resumed, rows, actions, byAction } = summary;
+  const isDoubtful = actions.inDoubt > inFlight;
+  const isUnderWay = state === "stopped" && exitCode === EXIT_CODES.ok;
+  const earlier = resumed === null ? [] : [`Run ${resumed.run} came first: ${describeActions(resumed.actions)}.`];
+  return {
+    tone: isDoubtful ? "doubt" : isUnderWay ? "warning" : (TONES[exitCode] ?? "bad"),
+    text: isDoubtful ? DOUBT : inFlight > 0 ? "The run is being sent." : HEADLINES[state](exitCode),
+    lines: [...why, ...earlier, ...countLines(rows, describeActions(actions, inFlight), byAction)],
+    commands,
+  };
+}
+
+const DOUBT = "It is not known what became of some actions.";
+
+const TONES: Readonly<Record<number, Tone>> = {
+  [EXIT_CODES.ok]: "good",
+  [EXIT_CODES["finished-with-rejects"]]: "warning",
+  [EXIT_CODES["stopped-early"]]: "warning",
+  [EXIT_CODES["in-doubt"]]: "doubt",
+};
+
+const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>> = {
+  finished: (exitCode) =>
+    exitCode === EXIT_CODES.ok
+      ? "Finished: everything that was new is accepted."
+      : exitCode === EXIT_CODES["in-doubt"]
+        ? "Finished, but actions wait for a decision about another run."
+        : "Finished, but some rows or actions were not accepted.",
+  stopped: () => "The run stopped before its end.",
+  published: () => "Published: workers send it.",
+  // What an earlier run sent is not said of this input.
+  "nothing new": () => "Nothing new: nothing of this input was sent.",
+  invalid: () => "The input is invalid: nothing of it was sent.",
+  "dry run": () => "Dry run: nothing was sent.",
+  adopted: () => "Recorded as already sent: nothing was sent.",
+  abandoned: () => "Closed: the rest is not sent.",
+};
+
+/** The same counts as in the terminal, with the same names. */
+function countLines(rows: RowCounts, actions: string, byAction: Summary["byAction"]): readonly string[] {
+  const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
+  return [`${describeRows(rows)}.`, `${actions}.`, ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`])];
+}
+
+const STOPS_SHOWN = 5;
+
+/** Why it stopped, in the words of the terminal. */
+function stopLines({ end }: Noted, context: Context): readonly string[] {
+  const lines: string[] = [];
+  const reporter = { ...context.reporter, error: (text: string) => void lines.push(text) };
+  for (const [at, stop] of (end?.stops ?? []).slice(0, STOPS_SHOWN).entries())
+    if (end !== undefined) tellStop({ ...context, reporter }, end, stop, at === 0);
+  return lines;
 }
 
 /** What an exit code says, in short (docs/commands.md, Exit codes). */
@@ -165,90 +247,10 @@ const EXIT_WORDS: Readonly<Record<number, string>> = {
   [EXIT_CODES.storage]: "storage",
 };
 
-const PART_TONES: Readonly<Record<string, Tone>> = {
-  mapped: "good",
-  skipped: "plain",
-  invalid: "bad",
-  held: "warning",
-  accepted: "good",
-  rejected: "bad",
-  "in doubt": "doubt",
-  "in flight": "warning",
-  "not sent": "warning",
-  "already sent": "known",
-  changed: "warning",
-  late: "warning",
-  unclear: "warning",
-};
+const describeExit = (exitCode: number): string => `${exitCode}, ${EXIT_WORDS[exitCode] ?? "stopped by a signal"}`;
 
-const partsOf = (parts: Readonly<Record<string, number>>): readonly Part[] =>
-  Object.entries(parts)
-    .filter(([, value]) => value > 0)
-    .map(([name, value]) => ({ name, value, tone: PART_TONES[name] ?? "plain" }));
-
-/** The same counts as the summary, with the same names. */
-function countsOf(summary: Summary | undefined, plan: Plan | undefined, inFlight: number): readonly Count[] {
-  const rows = summary?.rows ?? plan?.rows;
-  const counts: Count[] = [];
-  if (rows !== undefined)
-    counts.push({ kind: "count", unit: "rows", total: rows.read, parts: partsOf(rowParts(rows)) });
-  if (summary !== undefined) {
-    const parts = partsOf(actionParts(summary.actions, inFlight));
-    counts.push({ kind: "count", unit: "actions", total: summary.actions.total, parts });
-  }
-  return counts;
-}
-
-const resumedSection = (resumed: Summary): Section => ({
-  id: "before",
-  title: "An earlier run came first",
-  blocks: [{ kind: "text", text: `Run ${resumed.run}: ${resumed.state}; ${describeActions(resumed.actions)}.` }],
-});
-
-function saidSection({ said, unnoted }: Noted): Section {
-  const messages = said.map(
-    ({ tone, text }): Message => ({ tone, text: text.length > SAID_SHOWN ? `${text.slice(0, SAID_SHOWN)}…` : text }),
-  );
-  const more = unnoted === 0 ? [] : [{ kind: "text", text: `… and ${count(unnoted, "more message")}.` } as const];
-  return { id: "messages", title: "Messages", blocks: [{ kind: "messages", messages }, ...more] };
-}
-
-/** Characters of a message in a report. */
-const SAID_SHOWN = 900;
-
-/** Inputs that are listed. */
-const INPUTS_SHOWN = 60;
-
-/** The files with their digests, and how they were understood. */
-function inputSections(plan: Pick<Run | Plan, "inputs"> | undefined, noted: Noted | undefined): readonly Section[] {
-  if (plan === undefined || plan.inputs.length === 0) return [];
-  const shown = plan.inputs.slice(0, INPUTS_SHOWN);
-  const more = plan.inputs.length - shown.length;
-  const table: Table = {
-    kind: "table",
-    caption: "Files as they were read",
-    columns: [{ name: "file" }, { name: "rows", isNumber: true }, { name: "SHA-256" }],
-    rows: shown.map(({ name, rows, sha256 }) => [
-      name === "-" ? "standard input" : cleanText(name, 200),
-      number(rows),
-      sha256,
-    ]),
-    more: more === 0 ? undefined : `… and ${count(more, "more file")}.`,
-  };
-  const understood = (noted?.inputs ?? []).slice(0, INPUTS_SHOWN).flatMap(describeUnderstanding);
-  const ways =
-    understood.length === 0
-      ? []
-      : [
-          {
-            kind: "messages",
-            messages: understood.map((text): Message => ({ tone: "plain", text: text.trim() })),
-          } as const,
-        ];
-  return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...ways] }];
-}
-
-type Fact = readonly [name: string, value: string];
+/** What is not known is left out. */
+export type Fact = readonly [name: string, value: string | undefined];
 
 function environmentFacts(environment: Environment, { cwd }: Context): readonly Fact[] {
   const { name, kind, baseUrl } = environment;
@@ -258,35 +260,20 @@ function environmentFacts(environment: Environment, { cwd }: Context): readonly 
   ];
 }
 
-function planFacts({ options }: Run, lanes: number): readonly Fact[] {
-  return [["order", `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`]];
-}
+const orderFact = ({ options }: Run, lanes: number): Fact => [
+  "order",
+  `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`,
+];
 
 function outputFacts(summary: Summary | undefined, { cwd }: Context): readonly Fact[] {
   const { output = null, rejects = [] } = summary ?? {};
   return [
-    ...(output === null ? [] : [["promises", displayPath(output, cwd)] as const]),
-    ...(rejects.length === 0 ? [] : [["rejects", rejects.map((path) => displayPath(path, cwd)).join(", ")] as const]),
+    ["promises", output === null ? undefined : displayPath(output, cwd)],
+    ["rejects", rejects.length === 0 ? undefined : rejects.map((path) => displayPath(path, cwd)).join(", ")],
   ];
 }
 
-const machineFacts = ({ version }: Context): readonly Fact[] => [
-  [
-    "report made by",
-    `tickets ${version()}, Node ${process.versions.node}, ${process.platform} ${cleanText(release())} on ${cleanText(hostname())}`,
-  ],
+const machineFact = ({ version }: Context): Fact => [
+  "report made by",
+  `tickets ${version()}, Node ${process.versions.node}, ${process.platform} ${cleanText(release())} on ${cleanText(hostname())}`,
 ];
-
-const factSection = (facts: readonly Fact[]): Section => ({
-  id: "about",
-  title: "About this report",
-  isFolded: true,
-  blocks: [
-    {
-      kind: "table",
-      caption: "What it is about",
-      columns: [{ name: "what" }, { name: "value" }],
-      rows: facts.map(([name, value]) => [name, value]),
-    },
-  ],
-});

@@ -2,9 +2,17 @@
 
 import { resultsReportCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
-import { Failure, firstThrown } from "../failure.ts";
+import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
+import type { CheckedInput, RunEvent } from "../run/progress.ts";
+import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
-import type { Noted } from "./report-notes.ts";
+import type { Noted } from "./report.ts";
+
+/** What a command does, noted for its report. */
+export interface ReportNotes {
+  readonly happened: (event: RunEvent) => void;
+  readonly checked: (checked: CheckedInput) => void;
+}
 
 interface Asked {
   /** Where the page goes; without it, the command does what it does anyway. */
@@ -28,32 +36,53 @@ export async function reported(
 ): Promise<number> {
   if (report === undefined) return command(context);
   // Loaded only here: few commands are asked for a report.
-  const { reportPath, writeReport } = await import("../run/report.ts");
-  const { takeNotes } = await import("./report-notes.ts");
+  const { reportPath } = await import("../run/report.ts");
   const path = await reportPath(context, report, asked);
-  const { notes, noted, reporter } = takeNotes(context.reporter);
   const startedAt = new Date();
-  const write = async (ended: { readonly exitCode: number } | { readonly failure: Failure }): Promise<void> => {
+  const { notes, noted } = takeNotes();
+  const write = async (exitCode: number, failure?: Failure): Promise<void> => {
     const { commandReport } = await import("./report.ts");
     const { reportPage } = await import("../write/report/page.ts");
-    const page = reportPage(await commandReport({ verb, startedAt, noted: noted(), ...ended }, context));
-    const problem = await writeReport(path, page);
-    if (problem === undefined) context.reporter.info(`Report: ${displayPath(path, context.cwd)}`);
-    else tellUnwritten(problem, noted(), context);
+    const page = reportPage(await commandReport({ verb, startedAt, noted: noted(), exitCode, failure }, context));
+    try {
+      await writeWhole(path, page);
+      context.reporter.info(`Report: ${displayPath(path, context.cwd)}`);
+    } catch (cause) {
+      if (!(cause instanceof Failure)) throw cause;
+      tellUnwritten(cause, context);
+    }
   };
   try {
-    const exitCode = await command({ ...context, reporter, notes });
-    await write({ exitCode });
+    const exitCode = await command({ ...context, notes });
+    await write(exitCode);
     return exitCode;
   } catch (thrown) {
     const failure = firstThrown(thrown);
-    if (failure instanceof Failure) await write({ failure });
+    if (failure instanceof Failure) await write(EXIT_CODES[failure.code], failure);
     throw thrown;
   }
 }
 
-function tellUnwritten({ message }: Failure, { summary, opened }: Noted, { reporter }: Context): void {
+function takeNotes(): { readonly notes: ReportNotes; readonly noted: () => Noted } {
+  let noted: Noted = { inputs: [], checked: undefined, end: undefined };
+  const checked = (checked: CheckedInput): void => {
+    noted = { ...noted, checked };
+  };
+  return {
+    noted: () => noted,
+    notes: {
+      checked,
+      happened(event) {
+        if (event.kind === "input understood") noted = { ...noted, inputs: [...noted.inputs, event] };
+        if (event.kind === "input checked") checked(event.checked);
+        if (event.kind === "run ended") noted = { ...noted, end: event.end };
+      },
+    },
+  };
+}
+
+function tellUnwritten({ message }: Failure, { reporter, trace: { summary, environment } }: Context): void {
   reporter.warn(`The report was not written. ${message} What the command came to is not changed by that.`);
-  if (summary?.run != null && opened !== undefined)
-    reporter.info(`To write it: ${resultsReportCommand(summary.run, opened.environment)}`);
+  if (summary?.run != null && environment !== undefined)
+    reporter.info(`To write it: ${resultsReportCommand(summary.run, environment)}`);
 }

@@ -4,7 +4,6 @@ import { statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { reportPath, writeReport } from "../run/report.ts";
 import {
   followResults,
   importResults as importFiles,
@@ -14,6 +13,7 @@ import {
 } from "../run/results.ts";
 import { unknownRun } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeActions } from "./summary.ts";
@@ -28,6 +28,7 @@ export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
   if (options.report === undefined) return writePromises(options, context);
   const { report: file, run, output } = options;
+  const { reportPath } = await import("../run/report.ts");
   const path = await reportPath(context, file, { taken: [output], isToSend: false });
   await reportRun(run ?? "", path, options, context);
   return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
@@ -42,8 +43,7 @@ async function reportRun(run: string, path: string, options: ResultsOptions, con
   const { reportPage } = await import("../write/report/page.ts");
   const figures = await runFigures(environment, run);
   if (figures === undefined) throw unknownRun(run, environment);
-  const problem = await writeReport(path, reportPage(runReport(figures, environment, context)));
-  if (problem !== undefined) throw problem;
+  await writeWhole(path, reportPage(runReport(figures, environment, context)));
   reporter.info(`Report: ${displayPath(path, cwd)}`);
 }
 

@@ -37,7 +37,6 @@ async function resumeAndTell(options: ResumeOptions, context: Context): Promise<
   const { summary } = end;
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(trace, summary);
-  context.notes?.ended(summary);
   if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }

@@ -66,7 +66,6 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
   tellEnding(result, options.files, context);
   const { summary } = result;
   traceSummary(trace, summary);
-  context.notes?.ended(summary);
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   if (settings.environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;

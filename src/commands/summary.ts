@@ -11,7 +11,7 @@ export function describeActions(actions: Summary["actions"], inFlight = 0): stri
 }
 
 /** The parts of all actions, by what became of them. `inFlight`: of those in doubt, how many a living process is sending. */
-export const actionParts = (actions: Summary["actions"], inFlight = 0) => ({
+const actionParts = (actions: Summary["actions"], inFlight = 0) => ({
   accepted: actions.accepted,
   rejected: actions.rejected,
   "in doubt": actions.inDoubt - inFlight,
@@ -43,7 +43,7 @@ export function describeRows(rows: RowCounts): string {
 }
 
 /** The parts of all rows. */
-export const rowParts = ({ mapped, skipped, invalid, held }: RowCounts) => ({ mapped, skipped, invalid, held });
+const rowParts = ({ mapped, skipped, invalid, held }: RowCounts) => ({ mapped, skipped, invalid, held });
 
 /** `1 row invalid, 2 held` */
 export function describeUnsentRows({ invalid, held }: RowCounts): string {

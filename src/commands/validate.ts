@@ -30,7 +30,7 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   const settings = await loadSettingsToCheck(core, options);
   await using checked = await planInput(core, { ...options, settings });
   traceChecked(context.trace, checked);
-  context.notes?.checkedAlone(checked);
+  context.notes?.checked(checked);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
   tellProblems(reporter, problems, {

@@ -224,8 +224,8 @@ export function progressOf(context: Context): Progress {
     happened: (event) => {
       // Each entry takes the event of its own kind, which the compiler can't follow through the table.
       const say = WORDS[event.kind] as (event: RunEvent, context: Context) => void;
-      if (context.notes === undefined) say(event, context);
-      else context.notes.happened(event, () => say(event, context));
+      context.notes?.happened(event);
+      say(event, context);
     },
     advanced: (work) => context.reporter.progress(work && toProgressState(work)),
   };

@@ -2,8 +2,8 @@
 
 import { number } from "../../actions/text.ts";
 import { type Html, html } from "./html.ts";
-import type { Part, Tone } from "./report.ts";
-import type { RequestMark, SendingTimes } from "./sending-times.ts";
+import type { Tone } from "./report.ts";
+import type { RequestEnd, SendingTimes } from "./sending-times.ts";
 
 /** The chart is drawn twice, for wide and for narrow pages, since text in it must not shrink with it. */
 const FORMS = [
@@ -16,14 +16,14 @@ const [TOP, RIGHT, BOTTOM] = [12, 10, HEIGHT - 26];
 /** Of a character beside the axis, at most, and of what stands between it and the axis. */
 const [CHARACTER_WIDTH, LABEL_GAP] = [8, 6];
 /** More would hide the marks. */
-const CUTS_SHOWN = 20;
+const BREAKS_SHOWN = 20;
 
 /** A square of a tone's colour. */
-export const swatch = (tone: Tone): Html =>
+const swatch = (tone: Tone): Html =>
   html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect width="10" height="10" rx="2" class="fill-${tone}"/></svg>`;
 
 /** Parts of a whole in one line; the words stand beside it. */
-export function stackedBar(parts: readonly Pick<Part, "value" | "tone">[], total: number): Html {
+export function stackedBar(parts: readonly { readonly value: number; readonly tone: Tone }[], total: number): Html {
   let at = 0;
   const rects = parts.map(({ value, tone }) => {
     const width = (1000 * value) / Math.max(1, total);
@@ -34,35 +34,33 @@ export function stackedBar(parts: readonly Pick<Part, "value" | "tone">[], total
   return html`<svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">${rects}</svg>`;
 }
 
-/** How long each request, or each group of them, took, over the time of sending. */
+/** How long each request, or the slowest of each group of them, took, over the time of sending. */
 export function requestTimes(times: SendingTimes, id: string): Html {
-  const { marks, cuts, requests, slowestMs } = times;
+  const { marks, breaks, slowestMs } = times;
   const isGrouped = marks.some((mark) => mark.requests > 1);
-  const title = isGrouped ? "Slowest and mean time of requests" : "Time of each request";
-  const said = `${number(requests)} requests, from the first to the last; the slowest took ${number(Math.round(slowestMs))} ms. The table below has the figures.`;
+  const title = isGrouped ? "Slowest request of each group" : "Time of each request";
+  const said = `From the first request to the last; the slowest took ${number(Math.round(slowestMs))} ms.`;
   const pictures = FORMS.map(({ name, width, ticks }) => {
     const part = `${id}-${name}`;
     return html`<svg class="chart ${name}" viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-labelledby="${part}-title ${part}-desc"><title id="${part}-title">${title}</title><desc id="${part}-desc">${said}</desc>${drawn(times, width - RIGHT, ticks)}</svg>`;
   });
+  const shown = Object.entries(MEANINGS).filter(([end]) => marks.some(({ worst }) => worst === end));
   const legend = [
-    ...(["good", "warning", "doubt"] as const)
-      .filter((tone) => marks.some((mark) => toneOf(mark) === tone))
-      .map((tone) => html`<li>${swatch(tone)} ${MEANINGS[tone]}</li>`),
-    ...(isGrouped ? [html`<li>full colour: mean; faint: slowest of a group</li>`] : []),
-    ...(cuts.length > 0 ? [html`<li>dashed line: a long break, which is left out</li>`] : []),
+    ...shown.map(([, { tone, text }]) => html`<li>${swatch(tone)} ${text}</li>`),
+    ...(isGrouped ? [html`<li>each bar: the slowest of a group</li>`] : []),
+    ...(breaks.length > 0 ? [html`<li>dashed line: a long break, which is left out</li>`] : []),
   ];
   return html`${pictures}<ul class="legend">${legend}</ul>`;
 }
 
-const MEANINGS = { good: "answered", warning: "not taken, and tried again", doubt: "refused or in doubt" } as const;
-
 /** The worst of its requests gives a mark its colour. */
-function toneOf({ notTaken, unknown }: RequestMark): keyof typeof MEANINGS {
-  if (unknown > 0) return "doubt";
-  return notTaken > 0 ? "warning" : "good";
-}
+const MEANINGS = {
+  answered: { tone: "good", text: "answered" },
+  "not taken": { tone: "warning", text: "not taken, and tried again" },
+  unknown: { tone: "doubt", text: "refused or in doubt" },
+} as const satisfies Record<RequestEnd, { readonly tone: Tone; readonly text: string }>;
 
-function drawn({ marks, cuts, busyMs, slowestMs }: SendingTimes, right: number, ticks: number): Html {
+function drawn({ marks, breaks, busyMs, slowestMs }: SendingTimes, right: number, ticks: number): Html {
   const up = timeAxis(slowestMs, 4, "beyond");
   const highest = Math.max(...up.map(({ ms }) => ms));
   const left = LABEL_GAP + CHARACTER_WIDTH * Math.max(...up.map(({ text }) => text.length));
@@ -74,22 +72,18 @@ function drawn({ marks, cuts, busyMs, slowestMs }: SendingTimes, right: number, 
       html`<line x1="${left}" x2="${right}" y1="${y(ms)}" y2="${y(ms)}" class="grid"/><text x="${left - LABEL_GAP}" y="${y(ms) + 4}" text-anchor="end">${text}</text>`,
   );
   const bars = marks.map((mark) => {
-    const bar = (ms: number, more: string): Html => {
-      const height = Math.max(1.5, BOTTOM - y(ms));
-      const width = Math.max(1.5, x(mark.to) - x(mark.from) - 0.5);
-      return html`<rect x="${x(mark.from)}" y="${round(BOTTOM - height)}" width="${round(width)}" height="${round(height)}" class="fill-${toneOf(mark)}${more}"/>`;
-    };
-    const slowest = bar(mark.slowestMs, mark.requests > 1 ? " faint" : "");
-    return mark.requests > 1 ? html`${slowest}${bar(mark.meanMs, "")}` : slowest;
+    const height = Math.max(1.5, BOTTOM - y(mark.slowestMs));
+    const width = Math.max(1.5, x(mark.to) - x(mark.from) - 0.5);
+    return html`<rect x="${x(mark.from)}" y="${round(BOTTOM - height)}" width="${round(width)}" height="${round(height)}" class="fill-${MEANINGS[mark.worst].tone}"/>`;
   });
-  const breaks = cuts
-    .slice(0, CUTS_SHOWN)
-    .map(({ at }) => html`<line x1="${x(at)}" x2="${x(at)}" y1="${TOP}" y2="${BOTTOM}" class="cut"/>`);
+  const cuts = breaks
+    .slice(0, BREAKS_SHOWN)
+    .map((at) => html`<line x1="${x(at)}" x2="${x(at)}" y1="${TOP}" y2="${BOTTOM}" class="cut"/>`);
   const times = timeAxis(busyMs, ticks, "up to").map(({ ms, text }) => {
     const anchor = ms === 0 ? "start" : x(ms) > right - 20 ? "end" : "middle";
     return html`<line x1="${x(ms)}" x2="${x(ms)}" y1="${BOTTOM}" y2="${BOTTOM + 4}" class="axis"/><text x="${x(ms)}" y="${BOTTOM + 17}" text-anchor="${anchor}">${text}</text>`;
   });
-  return html`${lines}${bars}${breaks}<line x1="${left}" x2="${right}" y1="${BOTTOM}" y2="${BOTTOM}" class="axis"/>${times}`;
+  return html`${lines}${bars}${cuts}<line x1="${left}" x2="${right}" y1="${BOTTOM}" y2="${BOTTOM}" class="axis"/>${times}`;
 }
 
 const UNITS = [

@@ -19,14 +19,3 @@ const joined = (whole: readonly [number, string], rest: readonly [number, string
     .filter(([value]) => value > 0)
     .map(([value, unit]) => `${number(value)} ${unit}`)
     .join(" ");
-
-/** `25 %`, `0.4 %`, `under 0.1 %`: one that is not zero never reads like it, nor does one that is not all read like all. */
-export function shareText(value: number, total: number): string {
-  if (total === 0 || value === 0) return "0 %";
-  const percent = (100 * value) / total;
-  if (value === total) return "100 %";
-  if (percent < 0.1) return "under 0.1 %";
-  if (percent > 99.9) return "over 99.9 %";
-  const text = percent < 10 || percent > 99 ? percent.toFixed(1) : String(Math.round(percent));
-  return `${text} %`;
-}

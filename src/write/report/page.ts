@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { count, number } from "../../actions/text.ts";
-import { requestTimes, stackedBar, swatch } from "./chart.ts";
-import { durationText, shareText } from "./figures.ts";
+import { requestTimes, stackedBar } from "./chart.ts";
+import { durationText } from "./figures.ts";
 import { Html, html, NOTHING } from "./html.ts";
-import type { Bars, Block, Command, Count, Group, Report, Section, Table, Tile } from "./report.ts";
+import type { Bars, Block, Command, Group, Report, Section, Table, Tile } from "./report.ts";
 import type { SendingTimes } from "./sending-times.ts";
 import { STYLE } from "./style.ts";
 
@@ -51,8 +51,8 @@ const navigation = (sections: readonly Section[]): Html =>
     : html`<nav aria-label="Sections"><ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`;
 
 /** Nothing has no colour. */
-const tileOf = ({ name, value, tone, leadsTo, notes }: Tile): Html =>
-  html`<li><a href="#${leadsTo}" class="${value === 0 ? "plain" : tone}"><strong>${number(value)}</strong> ${name}${notes.map((note) => html`<small>${note}</small>`)}</a></li>`;
+const tileOf = ({ name, value, tone }: Tile): Html =>
+  html`<li class="${value === 0 ? "plain" : tone}"><strong>${number(value)}</strong> ${name}</li>`;
 
 function sectionOf({ id, title, isFolded = false, blocks }: Section): Html {
   const content = blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`));
@@ -62,25 +62,12 @@ function sectionOf({ id, title, isFolded = false, blocks }: Section): Html {
     : html`<section aria-labelledby="${id}">${heading}${content}</section>`;
 }
 
-function countOf({ unit, total, parts }: Count): Html {
-  const rows = parts.map(
-    ({ name, value, tone }) =>
-      html`<tr><th scope="row">${swatch(tone)} ${name}</th><td class="n">${number(value)}</td><td class="n">${shareText(value, total)}</td></tr>`,
-  );
-  const head = html`<tr><th scope="col">part</th><th scope="col" class="n">${unit}</th><th scope="col" class="n">share</th></tr>`;
-  return html`<div class="count"><h3>${count(total, unit.replace(/s$/, ""))}</h3>${stackedBar(parts, total)}<table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
-}
-
 function blockOf(block: Block, id: string): Html {
   switch (block.kind) {
     case "text":
       return html`<p>${block.text}</p>`;
-    case "messages":
-      return html`<ul class="messages">${block.messages.map(({ tone, text }) => html`<li class="${tone}">${lines(text)}</li>`)}</ul>`;
     case "commands":
       return commands(block.commands);
-    case "count":
-      return countOf(block);
     case "table":
       return tableOf(block);
     case "bars":
@@ -91,15 +78,6 @@ function blockOf(block: Block, id: string): Html {
       return groupOf(block, id);
   }
 }
-
-/** A message of several lines keeps them, although line ends are among what is escaped. */
-const lines = (text: string): Html =>
-  new Html(
-    text
-      .split("\n")
-      .map((line) => html`${line}`.text)
-      .join("\n"),
-  );
 
 const commands = (all: readonly Command[]): Html =>
   html`${all.map(({ lead, command }) => html`<div class="command">${lead}: <code>${command}</code></div>`)}`;
@@ -136,39 +114,19 @@ function barsOf({ title, bars, more }: Bars): Html {
   return html`<table class="bars"><caption>${title}</caption><thead>${head}</thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
 }
 
-function groupOf({ tone, title, amount, id: name, blocks }: Group, id: string): Html {
-  return html`<div class="group ${tone}"><h3>${title}</h3><p class="more">${amount}${name === undefined ? "" : ` · ${name}`}</p>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
+function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {
+  return html`<div class="group ${tone}"><h3>${title}</h3><p class="more">${amount}</p>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
 }
 
-/** When requests were sent and how long they took: in words, in a picture, and as figures. */
+/** When requests were sent and how long they took: in words, and in a chart. */
 function timesOf(times: SendingTimes, id: string): Html {
-  const { requests, busyMs, medianMs, slowestMs, slowestChunk, again, answeredActions, marks } = times;
-  const waited =
-    again.requests === 0
-      ? ""
-      : ` ${count(again.requests, "request")} came after another one of the same chunk, with ${durationText(again.waitedMs)} between them in all, ${durationText(again.longestMs)} at most.`;
+  const { requests, busyMs, medianMs, slowestMs, answeredActions } = times;
+  const all = Object.values(requests).reduce((sum, each) => sum + each, 0);
   const rate = Math.round((1000 * answeredActions) / Math.max(1, busyMs));
   const took =
-    requests === 1
+    all === 1
       ? `It took ${durationText(slowestMs)}.`
-      : `Half of them took up to ${durationText(medianMs)}; the slowest, of chunk ${slowestChunk}, ${durationText(slowestMs)}.`;
-  const numbers = ["chunks", "requests", "actions answered", "mean", "slowest", "not taken", "unknown"];
-  const table: Table = {
-    kind: "table",
-    caption: "Requests in the order in which they began",
-    columns: [{ name: "began after" }, ...numbers.map((name) => ({ name, isNumber: true }))],
-    rows: marks.map(({ from, chunks: [first, last], ...mark }) => [
-      durationText(from),
-      first === last ? `${first}` : `${first} to ${last}`,
-      number(mark.requests),
-      number(mark.actions),
-      durationText(mark.meanMs),
-      durationText(mark.slowestMs),
-      number(mark.notTaken),
-      number(mark.unknown),
-    ]),
-  };
-  return html`<p>${count(requests, "request")} in ${durationText(busyMs)}, ${number(rate)} actions a second. ${took}${waited}</p>
-<figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, id)}</figure>
-<details><summary>The figures of the picture</summary>${tableOf(table)}</details>`;
+      : `Half of them took up to ${durationText(medianMs)}, the slowest ${durationText(slowestMs)}.`;
+  return html`<p>${count(all, "request")} in ${durationText(busyMs)}, ${number(rate)} actions a second. ${took}</p>
+<figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, id)}</figure>`;
 }

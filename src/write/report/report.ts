@@ -10,23 +10,19 @@ export interface Report {
   readonly title: string;
   /** When, where and by what it was made. */
   readonly made: string;
-  readonly verdict: Verdict;
   readonly tiles: readonly Tile[];
+  readonly verdict: Verdict;
   readonly sections: readonly Section[];
 }
 
-/** A figure at the top, which leads to what is behind it. */
+/** A figure at the top. */
 export interface Tile {
   readonly name: string;
   readonly value: number;
   readonly tone: Tone;
-  /** The id of a section. */
-  readonly leadsTo: string;
-  /** What the figure is made of. */
-  readonly notes: readonly string[];
 }
 
-interface Verdict {
+export interface Verdict {
   readonly tone: Tone;
   readonly text: string;
   /** What else there is to know at once. */
@@ -40,21 +36,6 @@ export interface Command {
   readonly command: string;
 }
 
-/** A whole and its parts, which add up. */
-export interface Count {
-  readonly kind: "count";
-  /** `rows`, `actions`, `requests` */
-  readonly unit: string;
-  readonly total: number;
-  readonly parts: readonly Part[];
-}
-
-export interface Part {
-  readonly name: string;
-  readonly value: number;
-  readonly tone: Tone;
-}
-
 export interface Section {
   /** Of its heading, to be linked to. */
   readonly id: string;
@@ -66,18 +47,11 @@ export interface Section {
 
 export type Block =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "messages"; readonly messages: readonly Message[] }
   | { readonly kind: "commands"; readonly commands: readonly Command[] }
-  | Count
   | Table
   | Bars
   | { readonly kind: "times"; readonly times: SendingTimes }
   | Group;
-
-export interface Message {
-  readonly tone: Tone;
-  readonly text: string;
-}
 
 export interface Table {
   readonly kind: "table";
@@ -103,9 +77,7 @@ export interface Group {
   readonly kind: "group";
   readonly tone: Tone;
   readonly title: string;
-  /** Beside the title: how often. */
+  /** Below the title: how often, and what it is called elsewhere. */
   readonly amount: string;
-  /** What it is called elsewhere, such as the id of a rule. */
-  readonly id?: string | undefined;
   readonly blocks: readonly Exclude<Block, Group>[];
 }

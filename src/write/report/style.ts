@@ -30,9 +30,8 @@ h2 { margin: 2.5rem 0 .75rem; padding-top: .75rem; border-top: 1px solid var(--l
 h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; }
 a, summary { color: var(--link); }
-.made, .more, small, caption, figcaption, .legend, footer { color: var(--soft); font-size: .875rem; }
-small { display: inline-block; }
-nav ul, .tiles, .messages, .legend { list-style: none; margin: 1rem 0 0; padding: 0; }
+.made, .more, caption, figcaption, .legend, footer { color: var(--soft); font-size: .875rem; }
+nav ul, .tiles, .legend { list-style: none; margin: 1rem 0 0; padding: 0; }
 nav ul, .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 
@@ -51,25 +50,19 @@ nav ul, .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 .fill-bad { fill: var(--bad); }
 
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 1rem; }
-.tiles a {
-  display: block;
-  height: 100%;
+.tiles li {
   padding: .75rem 1rem;
   border-top: .3rem solid var(--tone);
   border-radius: .4rem;
   background: var(--card);
-  color: inherit;
-  text-decoration: none;
 }
 .tiles strong { display: block; font-size: 1.8rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.tiles small { display: block; }
-.verdict, .group, .messages li { border-left: .3rem solid var(--tone); border-radius: .4rem; padding: .6rem .9rem; }
+.verdict, .group { border-left: .3rem solid var(--tone); border-radius: .4rem; padding: .6rem .9rem; }
 .verdict { margin-top: 1.25rem; background: var(--card); }
 .verdict p:first-child { font-size: 1.125rem; font-weight: 600; }
 .group { margin: .75rem 0; box-shadow: inset 0 0 0 1px var(--line); }
 .group h3 { margin: 0; }
 .group > .more { margin: 0; }
-.messages li { margin: .4rem 0; padding: .2rem .75rem; white-space: pre-line; }
 summary { cursor: pointer; }
 section > details { margin-top: 2.5rem; padding-top: .75rem; border-top: 1px solid var(--line); }
 summary > h2 { display: inline; border: 0; color: var(--ink); }
@@ -95,7 +88,6 @@ code { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberati
   user-select: all;
 }
 
-.count { margin: 1rem 0; }
 .bar { display: block; width: 100%; height: .875rem; margin: .4rem 0; border-radius: .2rem; background: var(--line); }
 .swatch { width: .7em; height: .7em; }
 .bars { table-layout: fixed; margin: 1rem 0; }
@@ -109,12 +101,11 @@ figure { margin: 1rem 0; }
 .grid { stroke: var(--line); }
 .axis { stroke: var(--soft); }
 .cut { stroke: var(--ink); stroke-dasharray: 3 3; }
-.faint { opacity: .35; }
 
 @media (max-width: 40rem) {
   body { padding: 0 1rem 2rem; }
   .tiles { grid-template-columns: repeat(auto-fit, minmax(6.5rem, 1fr)); gap: .5rem; }
-  .tiles a { padding: .5rem .75rem; }
+  .tiles li { padding: .5rem .75rem; }
   .chart.wide { display: none; }
   .chart.narrow { display: block; }
   .bars th { width: 7rem; }
@@ -136,7 +127,7 @@ figure { margin: 1rem 0; }
   nav { display: none; }
   details::details-content { content-visibility: visible; height: auto; }
   h2, h3, caption, figcaption { break-after: avoid; }
-  .group, .count, figure, tr, .verdict { break-inside: avoid; }
+  .group, figure, tr, .verdict { break-inside: avoid; }
   svg { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .scroll { overflow: visible; }
 }

@@ -39,24 +39,28 @@ const textOf = (page: string): string =>
 
 /** The counts of a page by their names, and that they add up. */
 function countsOf(page: string): Readonly<Record<"rows" | "actions", Readonly<Record<string, number>>>> {
-  const cards = [...page.matchAll(/<div class="count"><h3>([\d,]+) (row|action)s?<\/h3>([\s\S]*?)<\/div>/g)];
-  const counts = cards.map(([, total = "", unit = "", card = ""]) => {
-    const parts = [...card.matchAll(/<tr><th scope="row">([\s\S]*?)<\/th><td class="n">([\d,]+)<\/td>/g)].map(
-      ([, name = "", value = ""]) => [textOf(name).trim(), Number(value.replaceAll(",", ""))] as const,
+  const verdict = /<div class="verdict [a-z]+">[\s\S]*?<\/div>/.exec(page)?.[0] ?? "";
+  const of = (unit: string): Readonly<Record<string, number>> => {
+    // The last line of that kind: one of an earlier run comes before.
+    const lines = [...verdict.matchAll(new RegExp(`<p>([\\d,]+) ${unit}s?(?:: (.*?))?\\.</p>`, "g"))];
+    const [, total = "0", list = ""] = lines.at(-1) ?? [];
+    const toNumber = (text: string): number => Number(text.replaceAll(",", ""));
+    const parts = [...list.matchAll(/([\d,]*\d) ([a-z ]+)/g)].map(
+      ([, n = "", name = ""]) => [name, toNumber(n)] as const,
     );
-    const all = Number(total.replaceAll(",", ""));
-    expect(parts.reduce((sum, [, value]) => sum + value, 0)).toBe(all);
-    return [`${unit}s`, { all, ...Object.fromEntries(parts) }] as const;
-  });
-  return { rows: {}, actions: {}, ...Object.fromEntries(counts) };
+    if (list !== "") expect(parts.reduce((sum, [, n]) => sum + n, 0)).toBe(toNumber(total));
+    return { all: toNumber(total), ...Object.fromEntries(parts) };
+  };
+  return { rows: of("row"), actions: of("action") };
 }
 
-/** The figures at the top of a page, and the section that each leads to. */
-const tilesOf = (page: string): Readonly<Record<string, string>> =>
+/** The figures at the top of a page. */
+const tilesOf = (page: string): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    [...page.matchAll(/<li><a href="#([\w-]+)" class="\w+"><strong>([\d,]+)<\/strong> ([a-z ]+)/g)].map(
-      ([, section = "", value = "", name = ""]) => [name, `${value} #${section}`],
-    ),
+    [...page.matchAll(/<li class="\w+"><strong>([\d,]+)<\/strong> ([a-z ]+)/g)].map(([, value = "", name = ""]) => [
+      name,
+      Number(value.replaceAll(",", "")),
+    ]),
   );
 
 const titleOf = (page: string): string => /<h1>([^<]*)<\/h1>/.exec(page)?.[1] ?? "";
@@ -84,17 +88,14 @@ describe("the report of a stream", () => {
     expectSameCounts(page, held(summary));
     const text = textOf(page);
     expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 21 accepted$`));
-    expect(tilesOf(page)).toEqual({ accepted: "21 #actions", rejected: "0 #actions", "not sent": "0 #actions" });
+    expect(tilesOf(page)).toEqual({ accepted: 21, rejected: 0, "not sent": 0 });
     expect(text).toContain("Finished: everything that was new is accepted.");
     expect(text).toContain(`run ${held(summary).run}`);
     expect(text).toMatch(/events\.csv 1 [0-9a-f]{64}/);
-    expect(text).toContain("newEvent accepted 1 soldTicket accepted 20");
-    expect(text).toMatch(/1 request .*answered, HTTP 200 1 100 %/);
+    expect(text).toContain("By action: 1 newEvent, 20 soldTicket.");
     expect(text).toContain("spring 21");
     expect(text).toMatch(/1 request in .*actions a second/);
     expect(text).toContain("state/local/ledger.db");
-    // What a good night says has its place above.
-    expect(text).not.toContain("Messages");
     expect(page).not.toContain("anna.schmidt");
   });
 
@@ -106,17 +107,13 @@ describe("the report of a stream", () => {
     await field.write("scans.csv", "ticketId\nT-1\nT-2\n");
     await field.stream([...FILES, "scans.csv"], { report: "report.html" });
     const page = await field.read("report.html");
-    const chart = /The same by event: the 12 with the most actions[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
+    const chart = /The 12 events with the most actions[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
     const widths = [...chart.matchAll(/width="([\d.]+)" height="10" class="fill-known"/g)].map(([, width]) =>
       Number(width),
     );
     expect(widths).toEqual([1000, ...Array.from({ length: 11 }, () => 47.6)]);
     expect(textOf(page)).toContain("Beside these: 19 actions of 19 other events; 2 actions that name no event.");
     expect(textOf(page)).toContain("spring 21");
-
-    await field.write("scans.csv", "ticketId\nT-3\n");
-    await field.stream(["scans.csv"], { report: "report.html" });
-    expect(textOf(await field.read("report.html"))).toContain("None of them names an event.");
   });
 
   it("says of a bad day what was invalid, rejected and doubted, and which commands decide", async () => {
@@ -142,35 +139,36 @@ describe("the report of a stream", () => {
     expect(held(summary).actions).toMatchObject({ accepted: 8, rejected: 2, inDoubt: 10, notSent: 1 });
     const text = textOf(page);
     expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 2 rejected, 10 in doubt, 3 not sent$`));
-    expect(tilesOf(page)).toEqual({
-      accepted: "8 #actions",
-      rejected: "2 #rejected",
-      "not sent": "3 #problems",
-      "in doubt": "10 #doubts",
-    });
+    expect(tilesOf(page)).toEqual({ accepted: 8, rejected: 2, "not sent": 3, "in doubt": 10 });
     expect(text).toContain("It is not known what became of some actions.");
     expect(text.split(/Stopped: chunk 2.*$/m.exec(said)?.[0] ?? "")).toHaveLength(2);
     expect(text).toContain("Chunk 2 is in doubt 10 actions");
     expect(text).toContain(`tickets settle ${run} --chunk 2 --sent --env local --reason "…"`);
     expect(text).toContain(`tickets settle ${run} --chunk 2 --not-sent --env local --reason "…"`);
-    expect(text).toContain("No <i>seat</i> left. 2 actions");
+    expect(text).toMatch(/No <i>seat<\/i> left\. 2 sales\.csv:[34] /);
     expect(text).toContain("price is not a decimal number such as 12.50. 2 errors · price-invalid");
     expect(text).toContain("sales.csv:22 price 12,50 sales.csv:23 price <b> odd");
     expect(page).not.toMatch(/<b>|<i>|\u202e/);
-    expect(text).toContain("userId an…rg");
     expect(page).not.toContain("anna.schmidt");
   });
 
   it("shows what names a person with --verbose only", async () => {
     const field = await openNight();
-    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    await field.write(
+      "sales.csv",
+      "eventId,ticketId,userId,price,orderTime,to\nspring,T-1,anna,1,1777000000,0xanna-schmidt\n",
+    );
+    await field.stream(FILES, { report: "masked.html" });
+    const masked = await field.read("masked.html");
+    expect(masked).toContain("userId and to are masked");
+    expect(masked).not.toContain("0xanna-schmidt");
     await field.stream(
       FILES,
       { report: "report.html" },
       { asked: ({ context }) => Object.assign(context, { verbose: true }) },
     );
     const page = await field.read("report.html");
-    expect(page).toContain("anna.schmidt@example.org");
+    expect(page).toContain("0xanna-schmidt");
     expect(page).toContain("userId and to are shown as they are");
   });
 
@@ -184,7 +182,7 @@ describe("the report of a stream", () => {
     const { summary } = await field.stream(FILES, { report: "report.html" });
     const page = await field.read("report.html");
     expectSameCounts(page, held(summary));
-    expect(textOf(page)).toContain("Nothing new: nothing was sent.");
+    expect(textOf(page)).toContain("Nothing new: nothing of this input was sent.");
     expect(textOf(page)).toContain("price 20.00 → 25.00");
   });
 
@@ -200,7 +198,7 @@ describe("the report of a stream", () => {
     const { summary } = await field.stream(["events.csv"], { report: "report.html" });
     expect(held(summary)).toMatchObject({ state: "nothing new", next: null });
     const text = textOf(await field.read("report.html"));
-    expect(text).toContain("Nothing new: nothing of this input was sent. Run");
+    expect(text).toContain("Nothing new: nothing of this input was sent.");
     expect(text).toContain(`Run ${held(stopped.summary).run} came first: 21 actions: 21 accepted.`);
   });
 
@@ -221,7 +219,7 @@ describe("the report of a stream", () => {
     const invalid = await field.stream(FILES, { report: "invalid.html" });
     const page = await field.read("invalid.html");
     expectSameCounts(page, held(invalid.summary));
-    expect(textOf(page)).toContain("The input is invalid: nothing was sent.");
+    expect(textOf(page)).toContain("The input is invalid: nothing of it was sent.");
     expect(textOf(page)).toContain("tickets validate events.csv sales.csv");
   });
 
@@ -328,7 +326,6 @@ describe("the report of results", () => {
     await field.ask("results", { run, report: "last.html" });
     const last = await field.read("last.html");
     expect(countsOf(last).actions).toEqual({ all: 21, accepted: 21 });
-    expect(textOf(last)).toContain("Chunk 2 was settled as sent by");
   });
 
   it("writes promises too where a file is named for them", async () => {
@@ -372,7 +369,7 @@ describe("the report of a check", () => {
     await field.write("sales.csv", sales(3));
     const { exitCode, page } = await validated(field, FILES);
     expect(exitCode).toBe(0);
-    expect(textOf(page)).toMatch(/by kind kind actions newEvent 1 soldTicket 3 /);
+    expect(textOf(page)).toContain("By action: 1 newEvent, 3 soldTicket.");
   });
 
   it("stays small for every rule at once", async () => {

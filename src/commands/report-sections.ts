@@ -1,0 +1,203 @@
+/** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
+
+import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
+import type { Problem } from "../actions/problem.ts";
+import { cleanText, count, number } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import type { Chunk, Run } from "../ledger/ledger.ts";
+import type { CheckedInput, UnderstoodInput } from "../run/progress.ts";
+import type { EventCount, RunFigures } from "../run/report.ts";
+import { ALL_RULES } from "../run/settings.ts";
+import type { Group, Section, Table } from "../write/report/report.ts";
+import { chunkNumber } from "./chunk-words.ts";
+import type { Context } from "./context.ts";
+import { describeUnderstanding } from "./input-words.ts";
+import { shown } from "./problems.ts";
+import type { Fact } from "./report.ts";
+
+type Sections = readonly Section[];
+
+const moreOf = (more: number, what: string): string | undefined =>
+  more > 0 ? `… and ${count(more, `more ${what}`)}.` : undefined;
+
+const placeOf = ({ source, line }: Pick<Problem, "source" | "line">): string => `${cleanText(source, 200)}:${line}`;
+
+const DOUBTS_SHOWN = 10;
+
+/** The chunks that wait for a person, and the commands that decide. */
+export function doubtSection({ run, chunks }: RunFigures, environment: Environment): Sections {
+  const open = chunks.filter(({ state }) => state === "in doubt" || state === "refused");
+  if (open.length === 0) return [];
+  const more = moreOf(open.length - DOUBTS_SHOWN, "chunk");
+  const groups = open.slice(0, DOUBTS_SHOWN).map((chunk) => doubtGroup(run.run, chunk, environment));
+  return [
+    {
+      id: "doubts",
+      title: "To be decided",
+      blocks: [
+        {
+          kind: "text",
+          text: "It is not known whether the service has these actions. Nothing that could be one of them is sent until somebody has looked there and says so.",
+        },
+        ...groups,
+        ...(more === undefined ? [] : [{ kind: "text", text: more } as const]),
+      ],
+    },
+  ];
+}
+
+function doubtGroup(run: string, chunk: Chunk, environment: Environment): Group {
+  const { chunk: number, detail, state } = chunk;
+  return {
+    kind: "group",
+    tone: "doubt",
+    title: `Chunk ${chunkNumber(chunk)} is ${state}`,
+    amount: count(chunk.count, "action"),
+    blocks: [
+      ...(detail === undefined ? [] : [{ kind: "text", text: cleanText(detail, 300) } as const]),
+      {
+        kind: "commands",
+        commands: [
+          { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(number)) },
+          { lead: "If the service has this chunk", command: decideChunkCommand(run, number, environment, "--sent") },
+          { lead: "If it does not", command: decideChunkCommand(run, number, environment, "--not-sent") },
+        ],
+      },
+    ],
+  };
+}
+
+/** Examples of all rules together, so that a page of many rules stays small; and of one rule. */
+const [EXAMPLES, EXAMPLES_OF_RULE] = [150, 5];
+/** Code points of a message or a remedy. */
+const TEXT_SHOWN = 500;
+
+/** What checking found: what is wrong, what to do, and the first rows. */
+export function problemSection({ tallies, kept }: CheckedInput["problems"], { verbose }: Context): Sections {
+  const most = Math.max(1, Math.min(EXAMPLES_OF_RULE, Math.floor(EXAMPLES / Math.max(1, tallies.length))));
+  const examples = Map.groupBy(kept, ({ severity, rule }) => `${severity} ${rule}`);
+  const sorted = [...tallies].sort(
+    (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
+  );
+  const groups = sorted.map((tally): Group => {
+    const { rule, severity, first } = tally;
+    const found = (examples.get(`${severity} ${rule}`) ?? [first]).slice(0, most);
+    // Said once where all examples say the same.
+    const [message, ...others] = new Set(found.map((problem) => problem.message));
+    const hints = new Set(found.flatMap(({ hint }) => hint ?? []));
+    return {
+      kind: "group",
+      tone: severity === "error" ? "bad" : "warning",
+      title: cleanText((others.length === 0 ? message : ALL_RULES[rule]?.reason) ?? rule, TEXT_SHOWN),
+      amount: `${count(tally.count, severity === "error" ? "error" : "warning")} · ${rule}`,
+      blocks: [
+        ...[...hints].map((hint) => ({ kind: "text", text: cleanText(hint, TEXT_SHOWN) }) as const),
+        exampleTable(found, tally.count - found.length, others.length > 0, verbose),
+      ],
+    };
+  });
+  return groups.length === 0 ? [] : [{ id: "problems", title: "Problems", blocks: groups }];
+}
+
+function exampleTable(examples: readonly Problem[], more: number, hasMessages: boolean, verbose: boolean): Table {
+  return {
+    kind: "table",
+    caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
+    columns: ["row", "field", "text", ...(hasMessages ? ["what is wrong"] : [])].map((name) => ({ name })),
+    rows: examples.map(({ source, line, field, value, message }) => [
+      placeOf({ source, line }),
+      cleanText(field ?? ""),
+      value === undefined ? "" : shown(field, value, verbose),
+      ...(hasMessages ? [cleanText(message, TEXT_SHOWN)] : []),
+    ]),
+    more: more > 0 ? `… and ${number(more)} more.` : undefined,
+  };
+}
+
+const REJECTIONS_SHOWN = 20;
+
+/** What the service said of the actions that it rejected. */
+export function rejectionSection(rejections: RunFigures["rejections"]): Sections {
+  if (rejections.length === 0) return [];
+  const table: Table = {
+    kind: "table",
+    caption: "What it said, how often, and of which row first",
+    columns: [{ name: "what it said" }, { name: "actions", isNumber: true }, { name: "first row" }],
+    rows: rejections
+      .slice(0, REJECTIONS_SHOWN)
+      .map(({ words, actions, first }) => [words, number(actions), placeOf(first)]),
+    more: moreOf(rejections.length - REJECTIONS_SHOWN, "answer"),
+  };
+  return [{ id: "rejected", title: "Rejected by the service", blocks: [table] }];
+}
+
+const EVENTS_SHOWN = 12;
+
+/** The events with the most problems, then actions, to their own scale: all others together would make slivers of them. */
+export function eventSection(counts: readonly EventCount[]): Sections {
+  const named = counts.filter(({ eventId }) => eventId !== undefined);
+  const unnamed = counts.find(({ eventId }) => eventId === undefined)?.actions ?? 0;
+  if (named.length === 0) return [];
+  const others = named.slice(EVENTS_SHOWN);
+  const ofOthers = others.reduce((sum, { actions }) => sum + actions, 0);
+  const rest = [
+    ...(others.length === 0 ? [] : [`${count(ofOthers, "action")} of ${count(others.length, "other event")}`]),
+    ...(unnamed === 0 ? [] : [`${count(unnamed, "action")} that ${unnamed === 1 ? "names" : "name"} no event`]),
+  ];
+  const most = named.some(({ problems }) => problems > 0) ? "problems" : "actions";
+  return [
+    {
+      id: "events",
+      title: "Events",
+      blocks: [
+        {
+          kind: "bars",
+          title: others.length === 0 ? "Actions by event" : `The ${EVENTS_SHOWN} events with the most ${most}`,
+          bars: named.slice(0, EVENTS_SHOWN).map(({ eventId = "", actions, problems }) => ({
+            ...{ name: cleanText(eventId), value: actions, problems },
+          })),
+          more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
+        },
+      ],
+    },
+  ];
+}
+
+export const sendingSection = (times: RunFigures["times"]): Sections =>
+  times === undefined ? [] : [{ id: "sending", title: "Sending", isFolded: true, blocks: [{ kind: "times", times }] }];
+
+const INPUTS_SHOWN = 60;
+
+/** The files with their digests, and how they were understood. */
+export function inputSection(
+  inputs: readonly Pick<Run["inputs"][number], "name" | "rows" | "sha256">[],
+  understood: readonly UnderstoodInput[],
+): Sections {
+  if (inputs.length === 0) return [];
+  const table: Table = {
+    kind: "table",
+    caption: "Files as they were read",
+    columns: [{ name: "file" }, { name: "rows", isNumber: true }, { name: "SHA-256" }],
+    rows: inputs
+      .slice(0, INPUTS_SHOWN)
+      .map(({ name, rows, sha256 }) => [name === "-" ? "standard input" : cleanText(name, 200), number(rows), sha256]),
+    more: moreOf(inputs.length - INPUTS_SHOWN, "file"),
+  };
+  const how = understood.slice(0, INPUTS_SHOWN).flatMap(describeUnderstanding);
+  const texts = how.map((text) => ({ kind: "text", text: text.trim() }) as const);
+  return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...texts] }];
+}
+
+export const factSection = (facts: readonly Fact[]): Section => ({
+  id: "about",
+  title: "About this report",
+  isFolded: true,
+  blocks: [
+    {
+      kind: "table",
+      caption: "What it is about",
+      columns: [{ name: "what" }, { name: "value" }],
+      rows: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    },
+  ],
+});
