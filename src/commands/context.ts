@@ -1,8 +1,14 @@
 import type { Writable } from "node:stream";
 import type { RunContext } from "../run/context.ts";
-import type { ReportNotes } from "./reported.ts";
+import type { CheckedInput, RunEvent } from "../run/progress.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Trace } from "./trace.ts";
+
+/** What a command does, noted for its report. */
+export interface ReportNotes {
+  readonly happened: (event: RunEvent) => void;
+  readonly checked: (checked: CheckedInput) => void;
+}
 
 /** What every command gets from the process. */
 export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now" | "stop" | "abort"> {

@@ -13,7 +13,6 @@ import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding } from "./input-words.ts";
 import { shown } from "./problems.ts";
-import type { Fact } from "./report.ts";
 
 type Sections = readonly Section[];
 
@@ -187,6 +186,9 @@ export function inputSection(
   const texts = how.map((text) => ({ kind: "text", text: text.trim() }) as const);
   return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...texts] }];
 }
+
+/** What is not known is left out. */
+export type Fact = readonly [name: string, value: string | undefined];
 
 export const factSection = (facts: readonly Fact[]): Section => ({
   id: "about",

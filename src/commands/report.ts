@@ -16,6 +16,7 @@ import type { Context } from "./context.ts";
 import {
   doubtSection,
   eventSection,
+  type Fact,
   factSection,
   inputSection,
   problemSection,
@@ -248,9 +249,6 @@ const EXIT_WORDS: Readonly<Record<number, string>> = {
 };
 
 const describeExit = (exitCode: number): string => `${exitCode}, ${EXIT_WORDS[exitCode] ?? "stopped by a signal"}`;
-
-/** What is not known is left out. */
-export type Fact = readonly [name: string, value: string | undefined];
 
 function environmentFacts(environment: Environment, { cwd }: Context): readonly Fact[] {
   const { name, kind, baseUrl } = environment;

@@ -3,16 +3,10 @@
 import { resultsReportCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
-import type { CheckedInput, RunEvent } from "../run/progress.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import { writeWhole } from "../write/output-file.ts";
-import type { Context } from "./context.ts";
+import type { Context, ReportNotes } from "./context.ts";
 import type { Noted } from "./report.ts";
-
-/** What a command does, noted for its report. */
-export interface ReportNotes {
-  readonly happened: (event: RunEvent) => void;
-  readonly checked: (checked: CheckedInput) => void;
-}
 
 interface Asked {
   /** Where the page goes; without it, the command does what it does anyway. */
