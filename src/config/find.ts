@@ -7,7 +7,7 @@ import { displayPath } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { ConfigDocument } from "./document.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
-import { readSmall } from "./small-file.ts";
+import { readSmall, whyUnreadable } from "./small-file.ts";
 import { digestOfConfig } from "./trust.ts";
 
 export interface FoundDocument extends ConfigDocument {
@@ -98,7 +98,7 @@ async function present(directory: string, names: readonly string[]): Promise<rea
       found.push(file);
     } catch (cause) {
       const code = errorCode(cause);
-      if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(file, code ?? "unknown reason", cause);
+      if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(file, whyUnreadable(cause), cause);
     }
   }
   return found;
@@ -118,7 +118,7 @@ async function readConfig(file: string, { signal }: Search): Promise<Omit<FoundD
     // An empty file has no text to load: an empty config.
     return result?.isEmpty === true ? await parseText(file, "") : result?.config;
   } catch (cause) {
-    throw cause instanceof Failure ? cause : refuse(errorCode(cause) ?? "unknown reason", cause);
+    throw cause instanceof Failure ? cause : refuse(whyUnreadable(cause), cause);
   }
 }
 

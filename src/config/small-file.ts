@@ -36,7 +36,7 @@ export function readSmallSync(path: string, most: number, refuse: Refuse): strin
   }
 }
 
-function whyUnreadable(cause: unknown): string {
+export function whyUnreadable(cause: unknown): string {
   const code = errorCode(cause) ?? "unknown reason";
   const known = { ENOENT: "does not exist", EACCES: "can't be read: permission denied", EISDIR: "is a folder" }[code];
   return known ?? `can't be read (${code})`;

@@ -55,7 +55,7 @@ describe("help", () => {
       const text = readFileSync(join(GOLDEN, name), "utf8");
       expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
       expect(text, name).toMatch(/\nExamples?:\n {2}tickets /);
-      expect(text, name).toMatch(/\nMore: docs\/cli\.md/);
+      expect(text, name).toMatch(/\nMore: docs\/commands\.md/);
       expect(text).not.toMatch(/\[object|undefined|\{"|default: false/);
     }
   });
