@@ -12,12 +12,10 @@ import {
   currencyExpected,
   type Deciding,
   decidingOf,
-  entryOffered,
-  eventStatusOffered,
+  entriesShown,
+  eventStatusShown,
   expectLines,
   invalidationItems,
-  skipLines,
-  skipsOfStatuses,
   whenLines,
 } from "./conditions.ts";
 import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
@@ -131,7 +129,8 @@ function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonl
       { key: "action", ...(doubt === undefined ? { value: action, note: why } : { value: ask(doubt) }) },
     ];
   const asksEvent = isSale && rules.source.some(({ key, value }) => key === "eventId" && isAsked(value));
-  const used = [...time.columns, ...rules.times, ...(isSale ? [...deciding.entry, ...deciding.mark] : [])];
+  const ofLoss = isSale ? deciding.mark.filter(({ times }) => times !== undefined) : [];
+  const used = [...time.columns, ...rules.times, ...ofLoss];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
   return [
     ...(isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : []),
@@ -142,7 +141,6 @@ function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonl
     ...each,
     ...(isEventAction(action) ? [] : expectLines(currency, deciding.status, deciding.blank)),
     ...(rules.source.length === 0 ? [] : [{ key: "fields", value: { block: rules.source } }]),
-    ...(isEventAction(action) ? [] : skipLines(skipsOfStatuses(deciding, action))),
     ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
     { key: "actions", value: { items: itemsOf(taken, columns, deciding, time, rules.fields) } },
   ];
@@ -310,11 +308,11 @@ function itemsOf(
   time: OrderTime,
   fields: readonly Line[],
 ): readonly (Value | Comment)[] {
-  if (isEventAction(action)) return [actionItem(action, why, eventStatusOffered(deciding), fields)];
+  if (isEventAction(action)) return [actionItem(action, why, eventStatusShown(deciding), fields)];
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
   const item = actionItem(action, why, whenLines(deciding, action, columns, ofTime), fields);
   return action === "soldTicket"
-    ? [item, ...entryOffered(deciding, columns), ...invalidationItems(deciding, columns, ofTime)]
+    ? [item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
     : [item];
 }
 

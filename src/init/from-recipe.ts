@@ -8,7 +8,7 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
 import { placeholder } from "../map/source.ts";
-import { expectLines, type Skips, skipLines } from "./conditions.ts";
+import { expectLines } from "./conditions.ts";
 import { type Comment, flow, type Line, switchedOff, type Value } from "./config-text.ts";
 import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
 import { csvLines, matchLine } from "./from-columns.ts";
@@ -97,7 +97,7 @@ export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): reado
       ),
       evidence.columns.filter(({ name }) => compared.has(name)),
     ),
-    ...skipLines(skipsOf(actions, part("skip"), evidence)),
+    ...skipLines(actions, part("skip"), evidence),
     { key: "actions", value: { items: actions.flatMap((action) => itemOf(view, action)) } },
   ];
 }
@@ -226,17 +226,25 @@ const spellingsOf = (values: readonly string[], column: Column | undefined): rea
   ),
 ];
 
-/** For columns that every action's condition looks at: the values that none of them names, which give nothing. */
-function skipsOf(actions: readonly Action[], skip: readonly Rule[], { columns }: Evidence): readonly Skips[] {
+/** `skip` for columns that every action's condition looks at: what the recipe skips, and what is open, since no action takes it. */
+function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns }: Evidence): readonly Line[] {
   const conditions = actions.filter(({ name, when }) => name !== "newEvent" || when.length > 0).map(({ when }) => when);
-  return columns.flatMap((column) => {
-    const { name } = column;
+  const block = columns.flatMap((column): readonly Line[] => {
+    const { name, values } = column;
     if (!conditions.every((maps) => maps.some((map) => map.has(name)))) return [];
     const known = spellingsOf(textsOf(ruleOf(skip, name)), column);
     const taken = conditions.flat().flatMap((map) => spellingsOf(map.get(name) ?? [], column));
-    const open = [...column.values.keys()].filter((value) => !taken.includes(value) && !known.includes(value));
-    return known.length === 0 && open.length === 0 ? [] : [{ column, known, open }];
+    const open = [...values].filter(([value]) => !taken.includes(value) && !known.includes(value));
+    if (known.length === 0 && open.length === 0) return [];
+    const asked = open.slice(0, MOST_VALUES).map(([value, times]) => {
+      const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
+      return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
+    });
+    const more = open.length - asked.length;
+    const items = [...known, ...asked, ...(more > 0 ? [{ comment: `# and ${more} more` }] : [])];
+    return [{ key: name, value: { items } }];
   });
+  return block.length === 0 ? [] : [{ key: "skip", value: { block }, note: "rows with these give nothing" }];
 }
 
 /** `Status canceled`: a column of the condition that the file has, and of whose values it has none. */

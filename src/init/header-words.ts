@@ -161,26 +161,14 @@ export const isOrderName = (name: string): boolean => ORDER_NAME.test(joinedWord
 export const namesOrder = (name: string): boolean =>
   isOrderName(name) || (says(name, "inOrder") && !says(name, "notOrder"));
 
-/** Whole texts of statuses that need no explanation. The user must explain any others. */
-const MEANINGS = {
-  sold: /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig)$/,
-  gone: /^(?:cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/,
-  in: /^(?:checked[ _-]?in|arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt|gescand)$/,
-  /** Neither sold nor gone. */
-  open: /^(?:pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert|abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]|pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen)$/,
-  /** A log says with it that somebody was let in, and nothing else. */
-  letIn:
-    /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig)$/,
-  turnedAway:
-    /^(?:denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen)$/,
-  direction:
-    /^(?:in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/,
-} satisfies Record<string, RegExp>;
+/** Whole texts by which a column is taken for a status, or for the result of a scan. What they mean, the user says. */
+const STATUSES =
+  /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig|cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald|checked[ _-]?in|arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt|gescand|pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert|abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]|pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen)$/;
+const LOG_STATES =
+  /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig|denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen|in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/;
 
-type Meaning = keyof typeof MEANINGS;
-
-export const means = (value: string, ...meanings: readonly Meaning[]): boolean =>
-  meanings.some((meaning) => MEANINGS[meaning].test(plainText(value).trim()));
+const thatAre = (values: readonly string[], words: RegExp): number =>
+  values.filter((value) => words.test(plainText(value).trim())).length;
 
 /** Somewhere in a longer text: `partially refunded`, `teilstorniert`, `payment pending`. */
 const OF_LOSS =
@@ -188,20 +176,13 @@ const OF_LOSS =
 
 /** Whether values are statuses by what they say, whatever their column is called. */
 export function areStatuses(values: readonly string[]): boolean {
-  const known = values.filter((value) => means(value, "sold", "gone", "in", "open"));
-  if (known.length >= 2 && known.length * 2 >= values.length) return true;
+  const known = thatAre(values, STATUSES);
+  if (known >= 2 && known * 2 >= values.length) return true;
   return values.length >= 2 && values.some((value) => value.length <= 40 && OF_LOSS.test(plainText(value)));
 }
 
 /** Whether values of a log say who was let in, or which way. */
-export function areLogStates(values: readonly string[]): boolean {
-  const known = values.filter((value) => means(value, "letIn", "turnedAway", "direction"));
-  return (
-    known.length >= 2 ||
-    (known.length === 1 && values.length === 1) ||
-    values.some((value) => means(value, "turnedAway"))
-  );
-}
+export const areLogStates = (values: readonly string[]): boolean => thatAre(values, LOG_STATES) * 2 >= values.length;
 
 /**
  * What a time is of, by the name of its column: a sale, an entry, the loss of a ticket, a claim, a resale, `other` for what

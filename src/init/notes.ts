@@ -11,19 +11,14 @@ export const ask = (what: string): Value => ({ inQuotes: placeholder(what) });
 /** How many values a comment shows. */
 export const MOST_VALUES = 40;
 
-export function valuesText({ values, filled, rows }: Column): string {
-  const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, 12);
+export function valuesText({ values, filled, rows }: Column, most = 12): string {
+  const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, most);
   return [
     ...shown.map(([value, times]) => `${cleanText(value, 30)} ${times}`),
     ...(values.size > shown.length ? [`${values.size - shown.length} more values`] : []),
     ...(filled < rows ? [`empty ${rows - filled}`] : []),
   ].join(", ");
 }
-
-/** Every value of the column, as a comment. */
-export const valuesShown = (column: Column, more = ""): Comment => ({
-  comment: `# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}${more}`,
-});
 
 /** A rule as a comment, for the user to choose. */
 export const choice = ({ key, value, note }: Entry): Comment => ({

@@ -93,7 +93,7 @@ describe("the time of a sale", () => {
       expect(ruleOf(lines, "orderTime")).toContain('{from: "{Ordered}"');
       expect(lines.join("\n")).not.toContain("no column looks like a time");
       expect(givenIn(lines)).toEqual(["soldTicket", "invalidatedTicket"]);
-      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: {empty: false} where');
+      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: {empty: false} or what');
     }
   });
 

@@ -52,8 +52,9 @@ describe("a log's column by which rows differ is asked about:", () => {
           .map(() => ",") ?? [];
       const csv = `${header}\nt1,${cells.join("")}\nt2,${cells.join("")}2026-05-01T20:00:00Z\n`;
       const lines = bodyOf("checkins.csv", csv);
-      expect(lines).toContain(`      # ${name} is filled in 1 of 2 rows`);
-      expect(lines.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: false} where a row without`);
+      expect(lines.join("\n")).toContain(
+        `when: {${name}: "<FILL IN: {empty: false} where a row without a time gives nothing (1 of 2 rows)`,
+      );
       expect(lines.join("\n")).not.toContain("need no rules");
     }
   });
