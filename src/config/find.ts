@@ -164,7 +164,7 @@ async function parseText(file: string, text: string): Promise<Omit<FoundDocument
 const isPackage = (file: string): boolean => basename(file, extname(file)) === "package";
 
 function unreadable(file: string, why: string, cause: unknown): Failure {
-  return new Failure("usage", `Can't read the config ${file}: it ${why}.`, {
+  return new Failure("usage", `The config ${file} ${why}.`, {
     hint: "Check its name and who may read it.",
     cause,
   });

@@ -111,7 +111,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [
     (context) => verbs.validate({ files: ["a.csv"], json: false, config: "no.yaml", flags: {} }, context),
-    "Can't read the config FOLDER/no.yaml: it does not exist.",
+    "The config FOLDER/no.yaml does not exist.",
     "Check its name and who may read it.",
   ],
   [

@@ -247,7 +247,7 @@ describe.skipIf(process.platform === "win32")("what is no file", () => {
     for (const flag of [undefined, "tickets.config.yaml"])
       expect(await failureOf(folders.load({}, flag))).toMatchObject({
         code: "usage",
-        message: `Can't read the config ${join(folders.cwd, "tickets.config.yaml")}: it is too large.`,
+        message: `The config ${join(folders.cwd, "tickets.config.yaml")} is too large.`,
       });
   });
 });
