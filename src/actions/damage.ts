@@ -1,6 +1,7 @@
 /** Characters that were lost, or misread in another encoding, before the text came here. */
 
 import { isUtf8 } from "node:buffer";
+import { markupIn } from "./markup.ts";
 import { WINDOWS_1252_HIGH } from "./text.ts";
 
 const BYTE_OF_HIGH: ReadonlyMap<string, number> = new Map(
@@ -46,9 +47,22 @@ export function wordWithLostLetter(text: string): string | undefined {
   return text.split(AROUND_WORDS).find((word) => LOST_LETTER.test(word) && !ADDRESS.test(word));
 }
 
+/**
+ * Other alphabets and encodings, read as windows-1252: `Çèìíèé` (Cyrillic), `Ýstanbul` and `Kýþ` (Turkish), `ó³ty` and
+ * `£ód` (Polish), `CafŽ` (Mac). No language has four such letters in a row, but for one that is repeated (`jäääär`).
+ */
+const OTHER_ALPHABET =
+  /(?:(?!(\p{L})\1{2})[À-ÖØ-öø-ÿ]){4}|Ý(?=stanbul|zmir)|(?<=\p{L})þ(?!\p{L})|(?<=\p{L})[¡¢¤¥¦§¨©¬¯±³´¶¸¹¼½¾¿](?=\p{Ll})|£(?=\p{Ll})|(?<=\p{Ll})[À-ÖØ-ÞŠŽŸ](?!\p{L})/u;
+
+/** What shows in a text for people that it was written in another alphabet. */
+export const misreadIn = (text: string): string | undefined => OTHER_ALPHABET.exec(text)?.[0];
+
 /** Texts are words, in which a question mark between letters has no meaning; in an id it may have one. */
 export const textLooksDamaged = (text: string): boolean =>
-  damageIn(text) !== undefined || wordWithLostLetter(text) !== undefined;
+  damageIn(text) !== undefined ||
+  wordWithLostLetter(text) !== undefined ||
+  misreadIn(text) !== undefined ||
+  markupIn(text) !== undefined;
 
 /** Characters that steer a terminal or can't be seen. In an id none is allowed. */
 export const UNSEEN: RegExp = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;

@@ -4,11 +4,12 @@
  */
 
 import { isCurrency, isWithdrawnCurrency } from "./currencies.ts";
-import { CONTROL, damageIn, UNSEEN, wordWithLostLetter } from "./damage.ts";
+import { CONTROL, damageIn, textLooksDamaged, UNSEEN } from "./damage.ts";
 import { isJsonObject } from "./exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "./fields.ts";
 import { isRightAddress } from "./formats.ts";
 import { looksMangled, standsForNoText } from "./mangled-ids.ts";
+import { markupIn } from "./markup.ts";
 
 /** JSON of what is ordinary, else undefined. */
 type Ordinary<T> = (value: T) => string | undefined;
@@ -73,7 +74,7 @@ const TEXTS: Readonly<Record<FieldKind, (spec: FieldSpec) => Ordinary<string>>> 
   url:
     ({ maxLength = 0 }) =>
     (text) =>
-      text.length <= maxLength && URL_FORM.test(text) ? `"${text}"` : undefined,
+      text.length <= maxLength && URL_FORM.test(text) && markupIn(text) === undefined ? `"${text}"` : undefined,
   currency: () => (text) => (isCurrency(text) && !isWithdrawnCurrency(text) ? `"${text}"` : undefined),
   latitude: () => degrees(LIMITS.latitude),
   longitude: () => degrees(LIMITS.longitude),
@@ -101,9 +102,9 @@ export function ordinaryWords(text: string): string | undefined {
 /** Also of a whole list of attributes as JSON: what it asks, it asks of each text in it. */
 const areWords = (text: string): boolean =>
   !standsForNoText(text) &&
-  wordWithLostLetter(text) === undefined &&
+  !textLooksDamaged(text) &&
   !(text.includes("@") && text.includes("://")) && // which may be a login
-  (PLAIN.test(text) || (text.isWellFormed() && !CONTROL.test(text) && damageIn(text) === undefined));
+  (PLAIN.test(text) || (text.isWellFormed() && !CONTROL.test(text)));
 
 const URL_CHARACTER = "(?:[!$&-;=?-[\\]_a-z~]|%[0-9a-fA-F]{2})";
 /** Names of hosts below a top-level domain of letters, and characters that stand for themselves. */

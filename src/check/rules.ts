@@ -34,7 +34,7 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
   "text-looks-damaged": {
     reason:
       "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place. A different text would be registered, and several ids may have become one.",
-    example: '"eventName":"CafÃ©", "Kaj?te", "#REF!" or "undefined"',
+    example: '"eventName":"CafÃ©", "Kaj?te", "Rock &amp; Roll", "#REF!" or "undefined"',
   },
   "control-character": {
     reason:

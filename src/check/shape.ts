@@ -1,14 +1,15 @@
 /** What is wrong, or probably wrong, with one action by itself. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
-import { CONTROL, damageIn, textLooksDamaged, UNSEEN, wordWithLostLetter } from "../actions/damage.ts";
+import { CONTROL, damageIn, misreadIn, textLooksDamaged, UNSEEN, wordWithLostLetter } from "../actions/damage.ts";
 import { type Draft, type FieldSet, itemOf, numberOf, setOf } from "../actions/draft.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
+import { type Markup, markupIn } from "../actions/markup.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
 import { mistakesOfSpan, mistakesOfTime } from "./times.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
@@ -125,7 +126,11 @@ const LIKELY: Partial<Record<FieldKind, Find<unknown>>> = {
   nftId: inId,
   wallet: inName,
   text: inText((field, value) => [...mistakesOfWords(field, value), ...mistakesOfText(field, value)]),
-  url: inText(mistakesOfUrl),
+  url: inText((field, value) => {
+    const markup = markupIn(value);
+    const holdsEntity = markup?.found.startsWith("&") === true;
+    return [...(holdsEntity ? [marked(field, value, markup)] : NONE), ...mistakesOfUrl(field, value)];
+  }),
   metadata: (_, value) => mistakesOfAttributes(value),
   u64: (field, value, now) =>
     typeof value === "number" || typeof value === "bigint" ? mistakesOfTime(field, value, now) : NONE,
@@ -175,11 +180,24 @@ function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
 const looksDamaged = (text: string): boolean => damageIn(text) !== undefined;
 
 function damaged(field: FieldName, value: string): Finding {
+  const markup = damageIn(value) === undefined ? markupIn(value) : undefined;
+  if (markup !== undefined) return marked(field, value, markup);
   return {
     rule: "text-looks-damaged",
     ...about(field, value),
     message: `${field} holds ${describeDamage(value)}.`,
     hint: "Export again as UTF-8, and check that --encoding, or the encoding of the source, is the file's.",
+  };
+}
+
+/** Markup in what becomes public, with the text that is meant. */
+function marked(field: FieldName, value: string, { found, decoded, coding }: Markup): Finding {
+  const step = coding === undefined ? "Export it decoded." : `Add decode: ${coding} to its value, or export it so.`;
+  return {
+    rule: "text-looks-damaged",
+    ...about(field, value),
+    message: `${field} holds ${cleanText(found, 20)}, which is code and no text.`,
+    hint: `It means ${quoted(decoded, 80)}. ${step}`,
   };
 }
 
@@ -193,12 +211,12 @@ function textOfNone(field: FieldName, value: string): Finding {
 }
 
 function describeDamage(value: string): string {
-  const found = damageIn(value);
+  const found = damageIn(value) ?? misreadIn(value);
   if (found === undefined)
     return `${cleanText(wordWithLostLetter(value) ?? "", 40)}, with a question mark for a letter`;
   return found === "\ufffd"
     ? "U+FFFD, which marks a lost character"
-    : `${found}, as UTF-8 that was read in another encoding`;
+    : `${found}, as ${damageIn(value) === undefined ? "another alphabet" : "UTF-8"} that was read in another encoding`;
 }
 
 const holdsControl = (text: string): boolean => CONTROL.test(text);
@@ -220,7 +238,10 @@ function unseen(field: FieldName, value: string, kinds: RegExp): readonly Findin
 
 function mistakesOfAttributes(attributes: unknown): readonly Finding[] {
   const field = "metadataAttributes";
-  const worn = firstText(attributes, textLooksDamaged);
+  // Escapes belong to JSON.
+  const worn = firstText(attributes, (text) =>
+    textLooksDamaged(typeof attributes === "string" ? text.replace(/\\./g, "") : text),
+  );
   const none = typeof attributes === "string" ? textOfNoneIn(attributes) : firstText(attributes, standsForNoText);
   const steered = firstText(attributes, holdsControl);
   const open = firstText(attributes, holdsLogin);

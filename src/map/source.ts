@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
+import { CODINGS } from "../actions/markup.ts";
 import { zoneFault } from "../actions/zones.ts";
 import { DECIMAL_MARKS, GROUP_MARKS, REMAINDERS } from "./amount.ts";
 import { compilePattern } from "./pattern.ts";
@@ -114,11 +115,15 @@ const each = named(
   ),
 );
 
-/** The steps from a cell to a value, always in this order: from, map, blank, parse, divide. */
+/** The steps from a cell to a value, always in this order: from, decode, map, blank, parse, divide. */
 const steps = named(
   "steps",
   z.strictObject({
     from: texts("a template or a list of templates"),
+    /** Entities and tags become what a page shows (`html`); `\\'` and `\\u00df` what they stand for (`escapes`). */
+    decode: z
+      .union([oneOf(CODINGS), listOf(oneOf(CODINGS))], { error: needs("html, escapes, or a list of both") })
+      .optional(),
     map: mapOf(blankOrText()).optional(),
     /** For what the map does not hold; without it that is a problem. */
     else: blankOrText().optional(),

@@ -1,5 +1,6 @@
 /** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
+import { decodeMarkup } from "../actions/markup.ts";
 import { nearest } from "../actions/nearest.ts";
 import { listed, MappingError, type RulePath } from "./mapping-error.ts";
 import { amountStep, divideStep, type ParseContext, type Step, timeStep } from "./parse-steps.ts";
@@ -42,9 +43,11 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
     steps.blank === undefined ? undefined : compileTemplate(steps.blank, names, [...path, "blank"], emptyWhen);
   const parse = compileParse(steps, context);
   const divide = divideStep(steps, context);
+  const codings = [steps.decode ?? []].flat();
   return (scope) => {
     let text = from(scope);
     if (text === clearWord) return text;
+    for (const coding of codings) text = decodeMarkup(text, coding).trim();
     if (map !== undefined) text = map(text, scope);
     if (text === "" && blank !== undefined) text = blank(scope);
     if (text !== "" && parse !== undefined) text = parse(text, scope);

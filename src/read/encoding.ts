@@ -210,9 +210,27 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
   return new Failure("usage", `${name} is ${wrong}`, {
     hint:
       utf16 === undefined || utf16 === "utf-8"
-        ? "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8."
+        ? `Save it as UTF-8, or name with --encoding the one that reads it right:${readings(bytes, at)}`
         : `It is UTF-16: add --encoding ${utf16}, or save it as UTF-8.`,
   });
+}
+
+/** The usual encodings of old, those of many languages first. */
+const LIKELY =
+  "windows-1252 windows-1250 windows-1251 windows-1254 windows-1253 macintosh koi8-r shift_jis gbk euc-kr".split(" ");
+const SAMPLE_BYTES = 40;
+
+/** The cell around a place as each likely encoding reads it, a line for each that has characters for all of it. */
+function readings(bytes: Buffer, at: number): string {
+  const before = /[^,;\t|"\n]*$/.exec(bytes.toString("latin1", Math.max(0, at - SAMPLE_BYTES), at))?.[0] ?? "";
+  const after = /^[^,;\t|"\n]*/.exec(bytes.toString("latin1", at, at + SAMPLE_BYTES))?.[0] ?? "";
+  const sample = Buffer.from(before + after, "latin1");
+  const texts = new Map<string, string>();
+  for (const encoding of LIKELY) {
+    const text = decodeForMessage(sample, encoding);
+    if (!/[\u0080-\u009f\ufffd]/.test(text) && !texts.has(text)) texts.set(text, encoding);
+  }
+  return [...texts].map(([text, encoding]) => `\n  ${encoding}: ${cleanText(text.trim(), 2 * SAMPLE_BYTES)}`).join("");
 }
 
 function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {

@@ -274,7 +274,7 @@ test.each(globSync("fixtures/**/*.csv").sort())("csv-parse reads %s alike", (pat
   const rows = feed(parser, text, 1000);
   const reference = csvParseRows(text, parser.delimiter);
   if (reference === undefined) return expect(rows.at(-1)).toMatchObject({ bordersKnown: false });
-  const above = text.startsWith("sep=") ? 1 : 0;
+  const above = /^"?sep=/.test(text) ? 1 : 0;
   for (const [at, row] of rows.entries()) if (row.kind === "cells") expect(row.whole()).toEqual(reference[above + at]);
 });
 

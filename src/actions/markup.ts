@@ -1,0 +1,68 @@
+/** What was meant for a web page or a program, and stands in a text: entities, tags, escapes. */
+
+/** Ways of writing characters; a value may be decoded by each of them. */
+export const CODINGS = ["html", "escapes"] as const;
+type Coding = (typeof CODINGS)[number];
+
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}\d?));/gi;
+const TAG =
+  /<\/?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|su[bp]|t[dhr]|table|u|ul)(?:\s[^<>]*)?\/?>/gi;
+const ESCAPE = /\\(?:u([\da-f]{4})|(['"]))/gi;
+/** In a text, not in an address. */
+const PERCENT = /^(?!.*:\/\/).*(?:%20|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f]%[89ab][\da-f]%[89ab][\da-f])/is;
+
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", szlig: "ß", aelig: "æ", AElig: "Æ", oelig: "œ" },
+    ...{ oslash: "ø", Oslash: "Ø", euro: "€", pound: "£", deg: "°", middot: "·", bull: "•", hellip: "…", trade: "™" },
+    ...{ copy: "©", reg: "®", ndash: "–", mdash: "—", lsquo: "‘", rsquo: "’", sbquo: "‚", ldquo: "“", rdquo: "”" },
+    ...{ bdquo: "„", laquo: "«", raquo: "»", iexcl: "¡", iquest: "¿", sup2: "²", shy: "" },
+  }),
+);
+/** `eacute` is an e with an acute accent. */
+const MARKS: Readonly<Record<string, string>> = {
+  ...{ acute: "\u0301", grave: "\u0300", circ: "\u0302", uml: "\u0308", tilde: "\u0303", ring: "\u030a" },
+  ...{ cedil: "\u0327", caron: "\u030c" },
+};
+
+function characterOf(whole: string, decimal?: string, hex?: string, name = ""): string {
+  const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+  if (code > 0 && code <= 0x10ffff) return String.fromCodePoint(code);
+  const mark = MARKS[name.slice(1)];
+  return ENTITIES.get(name) ?? (mark === undefined ? whole : `${name[0]}${mark}`.normalize("NFC"));
+}
+
+/** The text as a reader of the page, or the program, would see it. */
+export function decodeMarkup(text: string, coding: Coding): string {
+  if (coding === "html") return text.replace(TAG, "").replace(ENTITY, characterOf);
+  return text.replace(ESCAPE, (_whole, code, quote) => quote ?? String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+export interface Markup {
+  /** The characters that show it. */
+  readonly found: string;
+  readonly decoded: string;
+  /** Undefined for percents, which no step decodes. */
+  readonly coding: Coding | undefined;
+}
+
+/** The first trace of markup in a text for people; undefined in most. */
+export function markupIn(text: string): Markup | undefined {
+  if (!/[&<\\%]/.test(text)) return undefined;
+  for (const coding of CODINGS) {
+    const decoded = decodeMarkup(text, coding);
+    const [found = ""] = (coding === "html" ? /&[#\w]+;|<[^>]*>/ : /\\\w*./).exec(text) ?? [];
+    if (decoded !== text) return { found, decoded, coding };
+  }
+  // An address is written with percents.
+  const [, found] = PERCENT.test(text) ? (/(%[\da-f]{2})/i.exec(text) ?? []) : [];
+  return found === undefined ? undefined : { found, decoded: decodedPercents(text), coding: undefined };
+}
+
+function decodedPercents(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

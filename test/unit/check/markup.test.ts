@@ -1,0 +1,58 @@
+/** What becomes public as code or in another alphabet, and what only looks so. */
+
+import { expect, test } from "vitest";
+import { damageIn, misreadIn } from "../../../src/actions/damage.ts";
+import { decodeMarkup, markupIn } from "../../../src/actions/markup.ts";
+
+test.each([
+  ["Rock &amp; Roll &#8211; Winter", "html", "Rock & Roll – Winter"],
+  ["Caf&eacute; &Uuml;ber&#x20;&szlig;", "html", "Café Über ß"],
+  ["<b>Night</b><br />of <a href='x'>it</a>", "html", "Nightof it"],
+  ["Tom\\'s", "escapes", "Tom's"],
+  ["Gro\\u00dfe Nacht", "escapes", "Große Nacht"],
+  ["Rock%20%C3%BCber", undefined, "Rock über"],
+  ["https://shop.example/?a=1&amp;b=2", "html", "https://shop.example/?a=1&b=2"],
+] as const)("%s holds markup", (text, coding, decoded) => {
+  expect(markupIn(text)).toMatchObject({ coding, decoded });
+});
+
+test.each([
+  "Rock & Roll",
+  "AT&T; and more",
+  "a < b and c > d",
+  "<3 hearts",
+  "100% Techno",
+  "C:\\new",
+  "R&B; Soul",
+  "https://shop.example/?a=1&b=%20",
+])("%s holds none", (text) => {
+  expect(markupIn(text)).toBeUndefined();
+});
+
+test("what no name stands for is left as it is", () => {
+  expect(decodeMarkup("&unknown; &#0; &#99999999;", "html")).toBe("&unknown; &#0; &#99999999;");
+});
+
+test.each(["Çèìíèé êîíöåðò", "¯ó³ty Koncert", "£ódŸ", "Kýþ Gecesi", "Ýstanbul", "×åéìåñéíÞ", "CafŽ", "GrŸ§e"])(
+  "%s was read in another encoding",
+  (text) => {
+    expect(damageIn(text) ?? misreadIn(text)).toBeDefined();
+  },
+);
+
+test.each([
+  "Große Nacht",
+  "Jäääär",
+  "Þórður í Íslandi",
+  "Íþrótt",
+  "L·la",
+  "£20 Konzert",
+  "Łódź",
+  "CAFÉ MÜLLER",
+  "5 m² Zimmer",
+  "Noël à l’Île-d’Yeu",
+  "Český Krumlov",
+  "10½ Stunden",
+])("%s is as it was written", (text) => {
+  expect(damageIn(text) ?? misreadIn(text)).toBeUndefined();
+});
