@@ -29,9 +29,10 @@ const MOST_MS = 15_000;
 const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Asks one question over a connection such as every request takes: proxy, certificates and key are those of the environment.
+ * Asks one question over a connection such as every request takes: proxy and certificates are those of the environment. The
+ * key is sent only where a status can be asked for.
  *
- * @throws Failure `not-let-in` where there is no key.
+ * @throws Failure `not-let-in` where there is a `statusPath`, and no key.
  */
 export async function checkEnvironment(
   context: RunContext,
@@ -40,6 +41,7 @@ export async function checkEnvironment(
   await using service = await openService(context, environment);
   const connect = await connectorTo(service, context, {
     ...{ timeoutMs: Math.min(timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
+    sendsKey: statusPath !== undefined,
   });
   await using client = connect();
   const path = statusPath === undefined ? "/" : pathOf(statusPath, NO_PROMISE);

@@ -65,10 +65,20 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 export async function connectorTo(
   service: Service,
   { env }: Pick<RunContext, "env">,
-  limits: { readonly timeoutMs?: number; readonly freshConnection?: boolean; readonly maxAnswerBytes?: number } = {},
+  {
+    sendsKey = true,
+    ...limits
+  }: {
+    /** False: what is asked needs no key, so none leaves this machine. */
+    readonly sendsKey?: boolean;
+    readonly timeoutMs?: number;
+    readonly freshConnection?: boolean;
+    readonly maxAnswerBytes?: number;
+  } = {},
 ): Promise<() => ServiceClient> {
   const { timeoutMs, freshConnection } = service.environment;
-  const [key, tls] = [await service.key(), await service.tls()];
+  const key = sendsKey ? await service.key() : undefined;
+  const tls = await service.tls();
   // Loaded only here: most commands ask nobody, and the HTTP client would be a large part of their start.
   const { openClient } = await import("../send/client.ts");
   return () => openClient({ baseUrl: service.baseUrl, key, tls, timeoutMs, freshConnection, env, ...limits });

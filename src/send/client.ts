@@ -40,8 +40,8 @@ export interface ServiceClient extends AsyncDisposable {
 /** @throws Failure `usage` when the environment variables name something that can't be a proxy. */
 export function openClient(options: {
   readonly baseUrl: string;
-  /** The integrator's key at the service; shown nowhere. */
-  readonly key: Secret;
+  /** The integrator's key at the service; shown nowhere. Undefined: requests carry none. */
+  readonly key: Secret | undefined;
   /** For the whole request, from connecting to the answer's last byte. */
   readonly timeoutMs: number;
   /** A new connection for every request. */
@@ -55,7 +55,7 @@ export function openClient(options: {
   const { baseUrl, key, timeoutMs, freshConnection, tls, env, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/$/, "");
-  const withoutKey = createKeyRemover(key.reveal());
+  const withoutKey = key === undefined ? (exchange: Exchange): Exchange => exchange : createKeyRemover(key.reveal());
   const connections = openConnections();
   const isProxied = proxyFor(origin, env) !== undefined;
   const open = (): Dispatcher => openDispatcher(origin, env, tls, connections, maxAnswerBytes);
@@ -79,7 +79,7 @@ export function openClient(options: {
       await turn();
     }
     const headers = {
-      "x-api-key": key.reveal(),
+      ...(key !== undefined && { "x-api-key": key.reveal() }),
       ...(what.body !== undefined && { "content-type": "application/json" }),
       // Of a body that leaves in pieces, nothing else tells the length.
       ...(what.body !== undefined && leftMs !== undefined && { "content-length": String(what.body.length) }),

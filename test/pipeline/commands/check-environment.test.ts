@@ -35,10 +35,15 @@ describe("env --check", () => {
     expect(field.sandbox.engine.counts()).toMatchObject({ requests: 0, accepted: 0, refused: 0 });
   });
 
-  test("says that nothing can be known of the key without one", async () => {
+  test("sends no key without one, and says that nothing can be known of it", async () => {
     const field = await openField("retries: 0");
-    const { exitCode, out, said } = await check(field);
+    const server = await startRaw({
+      onRequest: (socket) => socket.end("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"),
+    });
+    const { exitCode, out, said } = await check(field, { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${server.port}` });
     expect(exitCode).toBe(0);
+    expect(server.connections[0]?.received).toMatch(/^GET \/ /);
+    expect(server.connections[0]?.received).not.toMatch(/x-api-key/i);
     expect(out).toContain(
       "  key         not known: without a statusPath, only sending an action would show whether it is accepted\n",
     );
