@@ -24,16 +24,18 @@ export async function afterRun(
     reporter.warn("The metrics were not written: it is not known which environment they would be about.");
   if (environment === undefined) return;
   if (metricsFile !== undefined) {
-    const [{ readMetrics }, { writeMetrics }] = await Promise.all([
-      import("../run/metrics.ts"),
+    const [{ status }, { metricsOf, writeMetrics }] = await Promise.all([
+      import("../run/status.ts"),
       import("./metrics-file.ts"),
     ]);
+    // What a ledger that can't be read would say is not known.
+    const found = await status({ cwd }, environment, 0).catch((cause: unknown) => {
+      if (cause instanceof Failure) return undefined;
+      throw cause;
+    });
+    const last = { endedAt, durationMs, exitCode, counts: summary && { actions: { ...summary.actions } } };
     try {
-      const metrics = await readMetrics({ cwd }, environment, {
-        ...{ endedAt, durationMs, exitCode },
-        counts: summary && { actions: { ...summary.actions } },
-      });
-      await writeMetrics(metricsFile, cwd, metrics);
+      await writeMetrics(metricsFile, cwd, metricsOf(environment.name, found, last));
     } catch (cause) {
       if (!(cause instanceof Failure)) throw cause;
       reporter.warn(cause.message);

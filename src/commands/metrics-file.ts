@@ -5,8 +5,59 @@ import { dirname, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { Metrics } from "../run/metrics.ts";
+import type { Invocation } from "../ledger/ledger.ts";
+import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";
 import type { Summary } from "../run/summary.ts";
+
+/** How the last command that sends ended. */
+type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
+
+/** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */
+export interface Metrics {
+  readonly environment: string;
+  /** The last `stream` or `resume`; undefined before the first one. */
+  readonly last: SendingEnd | undefined;
+  /** Undefined where the ledger can't be read, or lacks runs that were sent from here. */
+  readonly ledger: LedgerMetrics | undefined;
+}
+
+interface LedgerMetrics {
+  /** Undefined before the first one. */
+  readonly lastSuccess: string | undefined;
+  /** Actions in doubt that wait for a person. */
+  readonly doubts: number;
+  readonly unfinishedRuns: number;
+  readonly bytes: number;
+  /** What is sent right now; undefined where the ledger is one machine's alone. */
+  readonly team: { readonly workers: number; readonly backlog: number; readonly lastMinute: number } | undefined;
+}
+
+/**
+ * @param status undefined where the ledger can't be read.
+ * @param last how the command ended that asks; without it, what the ledger has noted.
+ */
+export function metricsOf(environment: string, status: Status | undefined, last?: SendingEnd): Metrics {
+  if (status === undefined) return { environment, last, ledger: undefined };
+  const { succeeded, failed, problem, runs, size, team } = status;
+  const noted = failed ?? succeeded;
+  const ledger: LedgerMetrics = {
+    lastSuccess: succeeded && endedAt(succeeded),
+    doubts: runs.reduce((sum, { counts }) => sum + counts.inDoubt + counts.refused, 0),
+    unfinishedRuns: runs.filter(isUnfinished).length,
+    bytes: size.bytes,
+    team: team && {
+      workers: team.workers.filter(isThere).length,
+      backlog: team.lanes.reduce((sum, { actions }) => sum + actions, 0),
+      lastMinute: team.lastMinute,
+    },
+  };
+  return {
+    environment,
+    last: last ?? (noted && { ...noted, endedAt: endedAt(noted) }),
+    // Where it lacks runs, it can't say that nothing is in doubt.
+    ledger: problem === undefined ? ledger : undefined,
+  };
+}
 
 /** Label values of the actions of a run; they add up to all of them. */
 const OUTCOMES = {

@@ -11,10 +11,18 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
 import { noLedger } from "../run/ledger-of.ts";
-import { endOf, isThere } from "../run/metrics.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import { chunkActions, status as lookUp, runStatus, type Status, waitsForPerson } from "../run/status.ts";
+import {
+  chunkActions,
+  endedAt,
+  isThere,
+  isUnfinished,
+  status as lookUp,
+  runStatus,
+  type Status,
+  waitsForPerson,
+} from "../run/status.ts";
 import type { Summary } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
@@ -53,11 +61,8 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {
-    const [{ readMetrics }, { writeMetrics }] = await Promise.all([
-      import("../run/metrics.ts"),
-      import("./metrics-file.ts"),
-    ]);
-    await writeMetrics(metrics, context.cwd, await readMetrics(core, environment));
+    const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
+    await writeMetrics(metrics, context.cwd, metricsOf(environment.name, found));
   }
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
@@ -109,16 +114,8 @@ function toDocument({ succeeded, failed, runs, team, holder }: Status) {
 
 /** How a command ended. */
 const toEnd = (invocation: Invocation) => {
-  const { command, files, exitCode, error, run, durationMs } = invocation;
-  return {
-    endedAt: endOf(invocation).endedAt,
-    command,
-    files,
-    exitCode,
-    error: error ?? null,
-    run: run ?? null,
-    durationMs,
-  };
+  const { command, files, exitCode, error = null, run = null, durationMs } = invocation;
+  return { endedAt: endedAt(invocation), command, files, exitCode, error, run, durationMs };
 };
 
 const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
@@ -149,9 +146,7 @@ function tellStatus(
     reporter.out(`\nTo decide:\n${lines.join("")}`);
   }
   if (team !== undefined) tellTeam(team, { now, columns, reporter });
-  const [unfinished, finished] = [true, false].map((isOpen) =>
-    runs.filter(({ run }) => (run.state === "open" || run.state === "closing") === isOpen),
-  );
+  const [unfinished, finished] = [true, false].map((isOpen) => runs.filter((run) => isUnfinished(run) === isOpen));
   tellRuns("Not finished", unfinished, { now, columns, reporter });
   if (team === undefined) tellHowTheyGoOn(unfinished ?? [], environment, reporter);
   tellRuns("Finished", finished, { now, columns, reporter });
@@ -230,13 +225,13 @@ const CLOCKS_APART_MS = 60_000;
 
 /** Exit 4 when what should happen regularly did not. */
 function tellAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
-  const age = success === undefined ? undefined : Date.now() - Date.parse(endOf(success).endedAt);
+  const age = success === undefined ? undefined : Date.now() - Date.parse(endedAt(success));
   if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
   reporter.error(
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success && endOf(success).endedAt}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
+        ? `The last success of ${name} was at ${success && endedAt(success)}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
         : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
@@ -245,7 +240,7 @@ function tellAge(success: Invocation | undefined, maxAge: number, name: string, 
 /** `2026-03-01T03:00:12.000Z, 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
 function describeEnd(invocation: Invocation, now: number): string {
   const { command, files, exitCode, error, run, durationMs } = invocation;
-  const { endedAt } = endOf(invocation);
+  const at = endedAt(invocation);
   const parts = [
     `${command}${files.length === 0 ? "" : ` ${describeFiles(files)}`}`,
     describeAge(durationMs),
@@ -253,9 +248,9 @@ function describeEnd(invocation: Invocation, now: number): string {
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
-  const age = now - Date.parse(endedAt);
+  const age = now - Date.parse(at);
   const when = age < -CLOCKS_APART_MS ? `by a clock that was ${describeAge(-age)} ahead` : `${describeAge(age)} ago`;
-  return `${endedAt}, ${when}: ${parts.join(", ")}${why}`;
+  return `${at}, ${when}: ${parts.join(", ")}${why}`;
 }
 
 /** Files that are named in a line; the others are counted. */

@@ -28,7 +28,7 @@ export interface Status {
   /** Newest first. */
   readonly runs: readonly RunStatus[];
   readonly holder: LockHolder | undefined;
-  /** The last stream or resume that succeeded, and the last that did not, where that was later. */
+  /** The last stream or resume that succeeded, and the last of all where that one did not. */
   readonly succeeded: Invocation | undefined;
   readonly failed: Invocation | undefined;
   /** Runs that a person has to decide about, the oldest first. */
@@ -45,10 +45,14 @@ const NOTHING: Omit<Status, "problem"> = {
 };
 
 /** Commands whose end says whether a night went well. */
-export const NIGHTLY = ["stream", "resume"];
+const NIGHTLY = ["stream", "resume"];
 
 /** @param last how many runs, besides those that are open. */
-export async function status({ cwd }: RunContext, environment: Environment, last: number): Promise<Status> {
+export async function status(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  last: number,
+): Promise<Status> {
   await using ledger = await findLedgerOf(environment);
   const problem = await lostRunsOf(environment, ledger, cwd);
   if (ledger === undefined) return { ...NOTHING, problem };
@@ -72,6 +76,16 @@ export async function status({ cwd }: RunContext, environment: Environment, last
     size: await ledger.size(),
   };
 }
+
+/** When a command that was noted ended. */
+export const endedAt = ({ startedAt, durationMs }: Pick<Invocation, "startedAt" | "durationMs">): string =>
+  new Date(Date.parse(startedAt) + durationMs).toISOString();
+
+/** A worker that was not seen for longer is gone. */
+const GONE_MS = 10_000;
+export const isThere = ({ seenAgoMs }: Team["workers"][number]): boolean => seenAgoMs < GONE_MS;
+
+export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state === "open" || state === "closing";
 
 export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   run.state === "closing" || counts.inDoubt + counts.refused > 0;

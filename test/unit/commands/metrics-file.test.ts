@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { checkMetricsFile, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
+import { checkMetricsFile, type Metrics, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
 import { Failure } from "../../../src/failure.ts";
-import type { Metrics } from "../../../src/run/metrics.ts";
 
 const NIGHT: Metrics = {
   environment: "production",
