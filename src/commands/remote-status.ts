@@ -9,7 +9,6 @@ import { noLedger } from "../run/ledger-of.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { saysCertificateRefused } from "../send/answer.ts";
-import type { AskStop } from "../send/ask-statuses.ts";
 import { proxyOf } from "../send/proxy.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
@@ -26,7 +25,7 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
   const core = runContextOf(context);
   const { environment } = await loadSettings(core, options, "any");
   const found = await ask(core, { environment, run: options.run });
-  const { problem, hasLedger, stop, stoppedBy } = found;
+  const { problem, hasLedger, stop } = found;
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
@@ -43,9 +42,7 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
         : `Run ${options.run} was given no promises.`,
     );
   tellDoubtful(found, environment, context);
-  if (stop !== undefined) reporter.error(describeStop(stop, found, environment, context));
-  else if (stoppedBy !== undefined)
-    reporter.info(`Stopped by ${stoppedBy}. What was answered is kept; the same command asks about the rest.`);
+  if (stop !== undefined) tellStop(stop, found, environment, context);
   return found.exitCode;
 }
 
@@ -59,7 +56,7 @@ function toDocument({ run }: RemoteStatusOptions, { name }: Environment, found: 
       ...place,
       ...{ source: source ?? null, line: line ?? null, action: action ?? null, actionPromise: actionPromise ?? null },
     })),
-    stopped: stop === undefined ? (found.stoppedBy ?? null) : stop.kind,
+    stopped: stop?.kind ?? null,
     exitCode: found.exitCode,
   };
 }
@@ -69,18 +66,17 @@ const describeFinal = ({ final, promises }: RemoteCounts): string =>
   `${number(final)} of ${count(promises, "promise")} ${final === 1 ? "is" : "are"} final.`;
 
 /** What a person should know of a status, beside its word. */
-function noteOf(status: string): string {
-  if (status === NOT_FOUND) return "the service does not know these promises";
-  if (FAILED_STATUSES.includes(status)) return "did not reach the blockchain";
-  if (FINAL_STATUSES.some((each) => each === status)) return "final";
-  return OPEN_STATUSES.some((each) => each === status)
-    ? "on its way"
-    : "not a status that tickets knows: counts as not final";
-}
+const NOTES: Readonly<Record<string, string>> = {
+  [NOT_FOUND]: "the service does not know these promises",
+  ...Object.fromEntries(OPEN_STATUSES.map((status) => [status, "on its way"])),
+  ...Object.fromEntries(FINAL_STATUSES.map((status) => [status, "final"])),
+  ...Object.fromEntries(FAILED_STATUSES.map((status) => [status, "did not reach the blockchain"])),
+};
+const OTHER_NOTE = "not a status that tickets knows: counts as not final";
 
 function tellCounts(found: RemoteStatus, { reporter }: Context): void {
   const rows = [
-    ...Object.entries(found.statuses).map(([status, n]) => [cleanText(status), number(n), noteOf(status)]),
+    ...Object.entries(found.statuses).map(([status, n]) => [cleanText(status), number(n), NOTES[status] ?? OTHER_NOTE]),
     ...(found.unknown === 0 ? [] : [["not answered yet", number(found.unknown), ""]]),
   ];
   const [words, numbers] = [0, 1].map((at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
@@ -110,23 +106,44 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
     );
 }
 
-function describeStop(stop: AskStop, found: RemoteStatus, environment: Environment, { env }: Context): string {
+function tellStop(
+  stop: NonNullable<RemoteStatus["stop"]>,
+  found: RemoteStatus,
+  environment: Environment,
+  { env, reporter }: Context,
+): void {
   const { name, keySource, baseUrl, tls } = environment;
   const kept = `${describeFinal(found)} What was answered is kept.`;
   switch (stop.kind) {
     case "authentication failed":
-      if (saysCertificateRefused(stop.detail))
-        return `${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`;
-      return `${name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;
+      reporter.error(
+        saysCertificateRefused(stop.detail)
+          ? `${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`
+          : `${name} did not accept the request (${stop.detail}); the key came from ${describeKeySource(keySource)}. ${answerText(stop.body)} ${kept}`,
+      );
+      break;
     case "not reachable": {
       const proxy = proxyOf(environment, env)?.shown;
       const what = environment.kind === "sandbox" ? "the sandbox" : baseUrl;
       const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
-      return `${stop.reached ? `${what} gave no answer about a promise` : `Could not reach ${what}`}${through} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)}). ${kept}\nLater, the same command asks about the rest.`;
+      reporter.error(
+        `${stop.reached ? `${what} gave no answer about a promise` : `Could not reach ${what}`}${through} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)}). ${kept}\nLater, the same command asks about the rest.`,
+      );
+      break;
     }
     case "refused":
-      return `${name} refused to tell the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;
+      reporter.error(
+        `${name} refused to give the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? ${answerText(stop.body)} ${kept}`,
+      );
+      break;
     case "unreadable":
-      return `None of the answers said what became of a promise, so no more were asked for. Is statusPath (${environment.statusPath}) right?`;
+      reporter.error(
+        `None of the answers said what became of a promise, so no more were asked for. Is statusPath (${environment.statusPath}) right?`,
+      );
+      break;
+    default:
+      reporter.info(`Stopped by ${stop.kind}. What was answered is kept; the same command asks about the rest.`);
   }
 }
+
+const answerText = (body: string): string => `The answer was: ${cleanText(body, 500) || "(empty)"}.`;

@@ -33,19 +33,22 @@ export interface RemoteCounts {
   readonly notFound: number;
 }
 
-export interface RemoteStatus extends RemoteCounts {
-  /** Why the ledger does not know everything that was sent. */
-  readonly problem: Failure | undefined;
-  readonly hasLedger: boolean;
-  readonly runs: number;
+interface Asked {
   /** How many answers came. */
   readonly answers: number;
   /** Answers that say nothing about their promise, and why the first of them. */
   readonly unreadable: { readonly answers: number; readonly detail: string };
+  /** Why not every promise was asked about. */
+  readonly stop: AskStop | { readonly kind: StopSignal } | undefined;
+}
+
+export interface RemoteStatus extends RemoteCounts, Asked {
+  /** Why the ledger does not know everything that was sent. */
+  readonly problem: Failure | undefined;
+  readonly hasLedger: boolean;
+  readonly runs: number;
   /** The first promises that did not reach the blockchain. */
   readonly failures: readonly FailedPromise[];
-  readonly stop: AskStop | undefined;
-  readonly stoppedBy: StopSignal | undefined;
   readonly exitCode: number;
 }
 
@@ -66,6 +69,15 @@ const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
 /** An answer about one promise is a few hundred bytes. */
 const MAX_STATUS_BYTES = 1024 * 1024;
 
+/** What it ends with that asks no more. */
+const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
+  "authentication failed": EXIT_CODES["not-let-in"],
+  "not reachable": EXIT_CODES["stopped-early"],
+  refused: EXIT_CODES.refused,
+  unreadable: EXIT_CODES.refused,
+  ...SIGNAL_CODES,
+};
+
 /**
  * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended
  * it, and within a second of each answer should the process die.
@@ -77,34 +89,35 @@ export async function remoteStatus(
   { environment, run: name }: RemoteStatusSettings,
 ): Promise<RemoteStatus> {
   const statusPath = statusPathOf(environment);
+  let problem: Failure | undefined;
   {
     await using found = await findLedgerOf(environment);
-    const lost = await lostRunsOf(environment, found, context.cwd);
-    const exitCode = lost === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
-    if (found === undefined) return { ...NOTHING, problem: lost, exitCode };
+    problem = await lostRunsOf(environment, found, context.cwd);
+    if (found === undefined)
+      return { ...NOTHING, problem, exitCode: problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage };
   }
   await using service = await openService(context, environment);
   await service.key();
   await service.tls();
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
-  const problem = await lostRunsOf(environment, ledger, context.cwd);
   const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
   const asked = await ask(context, { statusPath, service, ledger, runs });
-  const found = { ...asked, ...(await countAll(ledger, runs)) };
-  const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
-  const isCut = by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && found.final < found.promises;
-  const stoppedBy = isCut ? by : undefined;
+  const counts = await countAll(ledger, runs);
+  const failures = await failuresOf(ledger, runs);
+  // A signal that came behind the last answer ended nothing.
+  const isCut = context.stop.aborted && counts.final < counts.promises;
+  const stop = asked.stop ?? (isCut ? { kind: context.stop.reason as StopSignal } : undefined); // no deadline is set here
+  const isDoubtful = counts.failed + counts.notFound + asked.unreadable.answers > 0;
+  const ended = isDoubtful ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
   return {
-    ...found,
-    ...{ problem, hasLedger: true, runs: runs.length, stoppedBy },
-    failures: await failuresOf(ledger, runs),
-    exitCode: problem === undefined ? exitCodeOf(found, stoppedBy) : EXIT_CODES.usage,
+    ...{ ...counts, ...asked, stop, problem, hasLedger: true, runs: runs.length, failures },
+    exitCode: problem !== undefined ? EXIT_CODES.usage : stop === undefined ? ended : STOP_CODES[stop.kind],
   };
 }
 
 const NOTHING: Omit<RemoteStatus, "problem" | "exitCode"> = {
   ...{ hasLedger: false, runs: 0, promises: 0, statuses: {}, unknown: 0, final: 0, failed: 0, notFound: 0, answers: 0 },
-  ...{ unreadable: { answers: 0, detail: "" }, failures: [], stop: undefined, stoppedBy: undefined },
+  ...{ unreadable: { answers: 0, detail: "" }, failures: [], stop: undefined },
 };
 
 /** @throws Failure `usage` where there is none. */
@@ -126,10 +139,7 @@ interface Asking {
   readonly runs: readonly Run[];
 }
 
-async function ask(
-  context: RunContext,
-  { statusPath, service, ledger, runs }: Asking,
-): Promise<Pick<RemoteStatus, "answers" | "unreadable" | "stop">> {
+async function ask(context: RunContext, { statusPath, service, ledger, runs }: Asking): Promise<Asked> {
   const { progress } = context;
   const { retries, rate } = service.environment;
   const { promises: all, final } = await countAll(ledger, runs);
@@ -230,19 +240,3 @@ async function failuresOf(ledger: Ledger, runs: readonly Run[]): Promise<readonl
     }
   return failures;
 }
-
-function exitCodeOf(
-  { failed, notFound, unreadable, stop }: Pick<RemoteStatus, "failed" | "notFound" | "unreadable" | "stop">,
-  stoppedBy: StopSignal | undefined,
-): number {
-  if (stop !== undefined) return EXIT_CODES[STOP_CODES[stop.kind]];
-  if (stoppedBy !== undefined) return SIGNAL_CODES[stoppedBy];
-  return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
-}
-
-const STOP_CODES = {
-  "authentication failed": "not-let-in",
-  "not reachable": "stopped-early",
-  refused: "refused",
-  unreadable: "refused",
-} as const satisfies Record<AskStop["kind"], keyof typeof EXIT_CODES>;

@@ -111,7 +111,7 @@ describe("status --remote", () => {
 Set it in the config, with the path that the service's documentation gives: environments: {local: {statusPath: "/actions/{actionPromise}"}}`);
   });
 
-  test("a path that is not the service's is told, however it answers", async () => {
+  test("a path that is not the service's is reported, however it answers", async () => {
     const field = await streamed("statusPath: /nowhere/{actionPromise}");
     const missing = await ask(field);
     expect(missing.exitCode).toBe(4);
@@ -124,7 +124,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     expect(refused.said).toContain("3 answers did not say what became of their promises: the answer has no status.");
     const method = await ask(await streamed("statusPath: '/control/status?of={actionPromise}'"));
     expect(method.exitCode).toBe(9);
-    expect(method.said).toContain("local refused to tell the status of a promise: HTTP 405. Is statusPath");
+    expect(method.said).toContain("local refused to give the status of a promise: HTTP 405. Is statusPath");
     expect(method.said).toContain('The answer was: {"message":"Method Not Allowed"}');
   });
 
@@ -133,7 +133,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     const wrong = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
     expect(wrong.exitCode).toBe(5);
     expect(wrong.said).toContain(
-      "local did not let the request in (HTTP 403); the key came from environment variable TICKETS_LOCAL_API_KEY",
+      "local did not accept the request (HTTP 403); the key came from environment variable TICKETS_LOCAL_API_KEY",
     );
     const none = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "" });
     expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
@@ -162,7 +162,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     const { exitCode, said } = await ask(field, { flags: { retries: 8 } }, env);
     expect([exitCode, said]).toEqual([
       9,
-      "local refused to tell the status of a promise: HTTP 501, not implemented by the service. Is statusPath (/actions/{actionPromise}) right? The answer was: (empty). 0 of 3 promises are final. What was answered is kept.",
+      "local refused to give the status of a promise: HTTP 501, not implemented by the service. Is statusPath (/actions/{actionPromise}) right? The answer was: (empty). 0 of 3 promises are final. What was answered is kept.",
     ]);
   });
 
