@@ -6,7 +6,7 @@
 import { distance } from "fastest-levenshtein";
 
 /** Words by which an item may say that the service has the action: it is coming, has come, or was there before. */
-export const TAKEN_WORDS: ReadonlySet<string> = new Set([
+const TAKEN_WORDS: ReadonlySet<string> = new Set([
   ...["success", "succeed", "succeeded", "ok", "okay", "yes", "true", "done", "partial", "partially"],
   ...["accepted", "acknowledged", "approved", "confirmed", "confirming", "received", "registered"],
   ...["pending", "scheduled", "processing", "processed", "inprogress", "progress", "ongoing", "waiting"],
@@ -25,7 +25,7 @@ export const TAKEN_WORDS: ReadonlySet<string> = new Set([
 const TAKEN_PART = /^(?:success|waiting)|^(?!.*not|non|un).*exists$/;
 
 /** Words that turn all of it: `not accepted`, `validation failed: event exists`, `must be registered`. */
-export const TURNING_WORDS: ReadonlySet<string> = new Set([
+const TURNING_WORDS: ReadonlySet<string> = new Set([
   ...["no", "not", "non", "un", "nor", "neither", "never", "none", "nothing", "without", "false"],
   ...["cannot", "cant", "couldnt", "didnt", "doesnt", "dont", "hasnt", "havent", "isnt", "wasnt", "werent", "wont"],
   ...["must", "should", "need", "needs", "require", "requires", "required", "expected", "missing"],

@@ -1,12 +1,11 @@
 /** A file that grows from night to night. */
 
-import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../support/counts.ts";
 import { emptyRig } from "../support/interrupted.ts";
 import type { Rig } from "../support/invariant/rig.ts";
 import { EVENTS, summaryIn } from "../support/invariant/sales.ts";
-import { type Cells, editTable, salesTable } from "../support/tables.ts";
+import { salesTable } from "../support/tables.ts";
 
 describe("a file of 10,000 rows that grows", { tags: ["long"] }, () => {
   const ROWS = 10_000;
@@ -70,26 +69,5 @@ describe("a file of 10,000 rows that grows", { tags: ["long"] }, () => {
     expect(again).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: total - 1, changed: 1 } });
     expect(summaryIn<Summary>(await rig.run(command)).actions.accepted).toBe(0);
     expect(ticketsSent(rig)).toEqual(tickets);
-  });
-
-  test("sends what was missing when the file itself is mended instead of the rejects", async () => {
-    const rig = await emptyRig();
-    rig.place.write("events.csv", EVENTS);
-    const whole = salesTable(ROWS);
-    const bad = new Set(["T-5000", "T-7777"]);
-    const spoil = (cells: Cells): Cells => (bad.has(cells.ticketId ?? "") ? { ...cells, price: "1,50" } : cells);
-    rig.place.write("sales.csv", editTable(whole, spoil));
-    const command = ["stream", "events.csv", "sales.csv", "--env", "playground", "--json", "--max-invalid", "2"];
-    const first = await rig.run(command);
-    expect(first.exitCode).toBe(4);
-    expect(summaryIn<Summary>(first).rows).toMatchObject({ invalid: 2 });
-    expect(existsSync(rig.place.path("sales.rejects.csv"))).toBe(true);
-    rig.place.write("sales.csv", whole);
-    const second = await rig.run(command);
-    expect(second.exitCode).toBe(0);
-    expect(summaryIn<Summary>(second).actions).toMatchObject({ accepted: 2, alreadySent: ROWS - 1 });
-    const tickets = ticketsSent(rig);
-    expect(tickets.slice(-2)).toEqual([...bad]);
-    expect(new Set(tickets).size).toBe(tickets.length);
   });
 });

@@ -2,7 +2,8 @@
 
 import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { salesRig, settleByTruth } from "../support/interrupted.ts";
 import type { SalesRig } from "../support/invariant/sales.ts";
@@ -88,7 +89,12 @@ describe("a ledger that was lost", () => {
   test("is noticed by the next night, and the import opens the way again", () => isNoticed(to("b.ndjson")));
   test("is noticed by every command that would decide by it", { tags: ["long"] }, () =>
     isNoticed(
-      ...[to("b.ndjson"), to("b.ndjson", "--dry-run"), ["validate", "sales.csv", "--env", "playground"]],
+      ...[
+        to("b.ndjson"),
+        to("b.ndjson", "--dry-run"),
+        to("a.ndjson", "--move-aside"),
+        ["validate", "sales.csv", "--env", "playground"],
+      ],
       ...[
         ["plan", "sales.csv", "--env", "playground"],
         ["status", "--env", "playground"],
@@ -431,6 +437,55 @@ describe("lines that were written, and not noted before a kill, stand once in a 
     for (const each of [...CASES.short, ...CASES.long])
       test(named(each), { tags: ["long"] }, async () => nothingWasLost(each, await sharedLedger()));
   });
+});
+
+test.each([
+  ["lacks the end of its first line", (promises: string) => promises.replace(/^(.*\n.{40}).*\n/, "$1\n")],
+  ["is no promises file", () => salesTable(3)],
+])("an import of a table that %s is refused with a sentence", { tags: ["long"] }, async (_what, made) => {
+  const rig = await salesRig(20);
+  await rig.run(to("whole.csv"));
+  rig.place.write("given.csv", made(rig.place.read("whole.csv")));
+  const said = await refused(rig, importOf("given.csv"));
+  expect(said).toContain("given.csv");
+  expect(said).not.toContain("    at ");
+});
+
+test("an import brings ids with any character back", { tags: ["long"] }, async () => {
+  const rig = await salesRig(1);
+  const ids = ["\u2028", "\u2029", "\r", "\u0085", "\ufeff", "'=", '"', "\\", "😀"].map((text, at) => `T${text}${at}`);
+  const data = (ticketId: string) => ({ eventId: "E-1", ticketId, userId: "u", price: "1", orderTime: 1 });
+  const lines = ids.map((ticketId) => `${JSON.stringify({ action: "soldTicket", data: data(ticketId) })}\n`);
+  rig.place.write("odd.ndjson", lines.join(""));
+  const command = ["stream", "events.csv", "odd.ndjson", "--env", "playground", "-o", "out.ndjson"];
+  expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
+  loseLedger(rig);
+  expect(await rig.run(importOf("out.ndjson"))).toMatchObject({ exitCode: 0 });
+  expect((await rig.run(command)).stderr).toContain("Nothing new");
+  expect(sent(rig)).toBe(ids.length + 1);
+});
+
+test("a ledger belongs to its base URL: with another one nothing is sent until its promises are imported", {
+  tags: ["long"],
+}, async () => {
+  const rig = await salesRig(20);
+  await rig.run(to("a.ndjson"));
+  const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
+  onTestFinished(() => other[Symbol.asyncDispose]());
+  const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
+  const { exitCode, stderr } = await rig.run(to("a.ndjson"), { env });
+  expect([exitCode, sent(rig)]).toEqual([2, 20]);
+  for (const part of [rig.sandbox.url, other.url, "tickets results --import"]) expect(stderr).toContain(part);
+
+  // The same service under a new address.
+  loseLedger(rig);
+  expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
+  rig.place.write("sales.csv", salesTable(29));
+  expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("10 accepted"),
+  });
+  expect(await rig.run(to("a.ndjson")), "and not back again").toMatchObject({ exitCode: 2 });
 });
 
 /** Begins the sandbox anew, as `tickets sandbox --reset` does. */

@@ -6,7 +6,7 @@ import { generateTwins } from "../../scripts/fixtures.ts";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
-import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const EVENTS = fixture("events.csv");
 const SALES = fixture("sales.csv");
@@ -101,29 +101,6 @@ test("a change is told by every command, and is news until a stream has told it"
   expect(exitCodes).toEqual([4, 4, 4, 0, 0, 0]);
 });
 
-test("every promise is the one that the service gave for that action", async () => {
-  const place = openWorkplace({ isWarm: true });
-  const given = new Map<string, string>();
-  const service = await startService({
-    answer: ({ items }) => ({
-      status: 200,
-      body: JSON.stringify({
-        status: "success",
-        data: items.map(({ action, data: { eventId, ticketId } }) => {
-          const actionPromise = `promise of ${String(ticketId)}`;
-          given.set(String(ticketId), actionPromise);
-          return { status: "success", action, eventId, ticketId, actionPromise };
-        }),
-      }),
-    }),
-  });
-  place.write("sales.csv", salesTable(25));
-  await place.tickets(["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"], { env: service.env });
-  expectSpokenAsSpecified(service);
-  const promises = readPromises(place.read("promises.playground.ndjson"));
-  expect(promises.map(({ ticketId, actionPromise }) => [ticketId, actionPromise])).toEqual([...given]);
-});
-
 test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", {
   tags: ["long"],
 }, async () => {
@@ -141,23 +118,4 @@ test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is 
   const again = await place.summary(["stream", ...lines]);
   expect(again.summary).toMatchObject({ exitCode: 0, state: "nothing new", byAction: summary.byAction });
   expect(again.summary.actions).toMatchObject({ alreadySent: summary.actions.total, changed: 0 });
-});
-
-test("the sandbox's own record is the plan, action for action", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const files = ["events", "sales", "resales"].map((stem) => fixture(`${stem}.csv`));
-  const plan = await place.tickets(["plan", ...files, "-o", "plan.ndjson", "--quiet"]);
-  expect(plan).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
-  expect(await place.tickets(["stream", ...files, "--quiet"])).toMatchObject({
-    exitCode: 0,
-    stdout: "",
-    stderr: expect.stringMatching(/^sandbox .* NEW\nSANDBOX: nothing left this machine\.\n$/),
-  });
-  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
-  const processed = [...engine.processed()];
-  expect(processed.every(({ status }) => status === "success")).toBe(true);
-  const planned = readLines(place.read("plan.ndjson")) as readonly { action: string; data: unknown }[]; // as compared below
-  expect(processed.map(({ action, data }) => `${action} ${data}`)).toEqual(
-    planned.map(({ action, data }) => `${action} ${JSON.stringify(data)}`),
-  );
 });

@@ -11,7 +11,7 @@ import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
 import { deadPort, startProxy } from "../support/raw-server.ts";
 import { send } from "../support/requests.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
-import { readPromises, readTable, salesTable } from "../support/tables.ts";
+import { readPromises, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
@@ -242,24 +242,6 @@ test("the next command can be pasted into a shell, whatever a file is called", {
 });
 
 // ---- formulas ----
-
-test("safeCsv guards outputs against formulas; without it they are as they were", { tags: ["long"] }, async () => {
-  const formula = '=HYPERLINK("http://evil.example","x")';
-  for (const [flags, wanted] of [
-    [[], formula],
-    [["--config", "guarded.yaml"], `'${formula}`],
-  ] as const) {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("guarded.yaml", "environments: {playground: {safeCsv: true}}\n");
-    place.write("sales.csv", `eventId,ticketId,userId,price,orderTime\nE-1,"${formula.replaceAll('"', '""')}",u,1,1\n`);
-    expect(await place.tickets([...SEND, "-o", "promises.csv", ...flags], service)).toMatchObject({ exitCode: 0 });
-    expect(readTable(place.read("promises.csv"))[0]?.ticketId).toBe(wanted);
-    await place.tickets(["results", "--env", "playground", "-o", "again.csv", ...flags], service);
-    expect(readTable(place.read("again.csv"))[0]?.ticketId).toBe(wanted);
-    expect(service.sent()[0]?.data.ticketId, "what is sent is never guarded").toBe(formula);
-  }
-});
 
 // ---- paths, links, permissions ----
 

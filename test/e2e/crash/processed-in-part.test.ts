@@ -6,26 +6,6 @@ import { salesRig, statesOf } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { readOutput, readTruth } from "../../support/invariant/truth.ts";
 
-test("an update that the service rejected does not make it take the others again", { tags: ["long"] }, async () => {
-  const rig = await salesRig(5);
-  const names = ["One", "Two", "Three"].map((eventName) => JSON.stringify({ eventId: "E-1", eventName }));
-  rig.place.write("changes.ndjson", `${names.join("\n")}\n`);
-  await rig.run(rig.stream());
-  rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [1], on: { request: 1 } }] });
-  const command = ["stream", "changes.ndjson", "--action", "updateEvent", "--env", "playground"];
-  expect((await rig.run(command)).exitCode).toBe(4);
-  await rig.run(command);
-  const taken = rig
-    .requests()
-    .flat()
-    .filter(({ action, status }) => action === "updateEvent" && status === "success");
-  expect(taken.map(({ data }) => (JSON.parse(data) as { readonly eventName: string }).eventName).toSorted()).toEqual([
-    "One",
-    // The second would undo the third now; so it is told as late, and not sent.
-    "Three",
-  ]);
-});
-
 test("what was processed in part: sent again as a whole, nothing that happens once happens twice", {
   tags: ["long"],
 }, async () => {

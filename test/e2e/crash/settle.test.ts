@@ -65,14 +65,6 @@ describe("settle", () => {
     await expectAllTold(rig, rig.placed);
   });
 
-  test("for one chunk, twice is as good as once", { tags: ["long"] }, async () => {
-    const { rig, settle } = await inDoubt("intended");
-    const one = [...settle, "--not-sent", "--chunk", "2"];
-    expect((await rig.run(one)).exitCode).toBe(0);
-    expect((await rig.run(one)).exitCode).toBe(0);
-    expect(await states(rig)).toBe("answered planned planned planned");
-  });
-
   describe.each([
     ["closing", 1],
     ["rejects written", 1],

@@ -3,7 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig, settleByTruth, states, statesOf } from "../../support/interrupted.ts";
+import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
 import { readRuns } from "../../support/invariant/told-runs.ts";
@@ -55,14 +55,6 @@ describe("signals", () => {
     expect(sent.actions).toMatchObject({ total: 30, alreadySent: 9, accepted: 21 });
   });
 
-  test("Ctrl-C, then resume: the run is finished, and the next file goes", { tags: ["long"] }, async () => {
-    const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
-    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
-    expect((await rig.run(rig.stream())).exitCode).toBe(0);
-  });
-
   test("Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it", {
     tags: ["long"],
   }, async () => {
@@ -93,25 +85,6 @@ describe("signals", () => {
     });
     await expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
     expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
-  });
-
-  test("a second Ctrl-C gives the request in flight up and leaves it in doubt", { tags: ["long"] }, async () => {
-    const rig = await salesRig(20);
-    const stopped = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 2, "SIGINT", "SIGTERM");
-    expect([6, 130]).toContain(stopped.exitCode);
-    expect(stopped.stderr).toContain("in doubt");
-    expect(await states(rig)).toBe("answered in doubt planned planned");
-    expect((await readTruth(rig, rig.placed)).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
-    await settleByTruth(rig, rig.placed);
-    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
-  });
-
-  test("SIGHUP ends in 129, and the same command goes on", { tags: ["long"] }, async () => {
-    const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGHUP")).exitCode).toBe(129);
-    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
   });
 
   test("a process that was frozen for longer than an answer may take reads the answer that came meanwhile", async () => {

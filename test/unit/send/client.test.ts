@@ -222,7 +222,7 @@ describe("an answer", () => {
     ["200 with a reset", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", 200],
     ["200 behind 103", `HTTP/1.1 103 Hints\r\n\r\n${answerText("{}")}`, 200],
     ["403", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}", 403],
-  ])("%s that came while the request was being written is told apart", async (name, answer, status) => {
+  ])("%s that came while the request was being written is recognised", async (name, answer, status) => {
     const certificate = selfSigned("localhost");
     trust(certificate.cert);
     for (const tls of [undefined, certificate]) {
@@ -244,7 +244,7 @@ describe("an answer", () => {
     }
   });
 
-  test("whose first bytes came while the request was being written is told apart", async () => {
+  test("whose first bytes came while the request was being written is recognised", async () => {
     const text = answerText("{}");
     const server = await startRaw({
       onConnection: (socket) =>
@@ -730,4 +730,69 @@ describe("through a proxy", () => {
       expect(opening).not.toThrow(/s3cret/);
     },
   );
+});
+
+/** Others wait for the end of such a request: once its time is over, it never becomes whole. */
+describe("a request with a time by which it must be whole", () => {
+  test.each([
+    ["of one byte", Buffer.from("x")],
+    ["small", BODY],
+    ["of several pieces", Buffer.alloc(300_000, "a")],
+  ])("in good time, a body that is %s comes as it is, with its length", async (_, body) => {
+    const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
+    const client = open(at(server));
+    for (let nth = 1; nth <= 2; nth += 1) {
+      const exchange = await client.post(body, NEVER, () => LONG_MS);
+      expect(exchange).toMatchObject({ kind: "answer", status: 200, whole: true, early: false });
+    }
+    const [first = ""] = server.connections.map(({ received }) => received);
+    expect(server.connections).toHaveLength(1);
+    expect(first.match(/content-length: (\d+)/gi)).toEqual(Array(2).fill(`content-length: ${body.length}`));
+    expect(first.endsWith(`\r\n\r\n${body}`)).toBe(true);
+  });
+
+  test("time that is over in the middle of it: its last bytes stay here, however long the rest takes", async () => {
+    const held: Socket[] = [];
+    const server = await startRaw({
+      onConnection: (socket) => {
+        held.push(socket);
+        socket.pause();
+      },
+    });
+    let isOver = false;
+    const posted = open(at(server)).post(LARGE, NEVER, () => (isOver ? 0 : LONG_MS));
+    await until(() => held.length > 0);
+    isOver = true;
+    held[0]?.resume();
+    expect(await posted).toMatchObject({ kind: "lost", error: { message: expect.stringContaining("time") } });
+    await until(() => server.connections[0]?.closed === true);
+    const [{ received } = { received: "" }] = server.connections;
+    expect(received.length - received.indexOf("\r\n\r\n") - 4).toBeLessThan(LARGE.length);
+  });
+
+  test("time that was over before its first byte: nothing is sent", async () => {
+    const server = await startRaw({});
+    let looked = 0;
+    const exchange = await open(at(server)).post(BODY, NEVER, () => {
+      looked += 1;
+      return looked === 1 ? LONG_MS : 0;
+    });
+    expect(exchange.kind).toBe("not sent");
+    expect(server.connections.map(({ received }) => received).join("")).toBe("");
+    expect(await open(at(server)).post(BODY, NEVER, () => 0)).toMatchObject({ kind: "not sent" });
+    expect(server.connections.map(({ received }) => received).join("")).toBe("");
+  });
+
+  test("an answer before its last bytes is early", async () => {
+    const server = await startRaw({
+      onConnection: (socket) => {
+        socket.pause();
+        socket.write(answerText("{}"));
+      },
+    });
+    expect(await open(at(server)).post(LARGE, NEVER, () => LONG_MS)).toMatchObject({
+      kind: "answer",
+      early: true,
+    });
+  });
 });
