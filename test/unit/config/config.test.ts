@@ -71,8 +71,8 @@ describe("where a config is found", () => {
   });
 
   test.each([
-    ["missing.yaml", "it does not exist"],
-    [".", "it is a folder"],
+    ["missing.yaml", "does not exist"],
+    [".", "is a folder"],
     ["config.toml", "neither .yaml, .yml nor .json"],
     ["config.ts", "is a script"],
   ])("--config %s: %s", async (file, why) => {
