@@ -103,15 +103,17 @@ export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
   const isUnique = (column: Column): boolean =>
     column.isUnique ||
     (negatives.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length);
-  const named = find("ticketId");
+  const quantities = find("quantity");
+  const isCounted = (column: Column): boolean => quantities.includes(column) && fold(column.name) !== "ticketid";
+  const named = find("ticketId").filter((column) => !isCounted(column));
   const ticket =
     named.find((column) => fold(column.name) === "ticketid") ??
     named.find(isUnique) ??
     named.find((column) => isUniqueButForGaps(column) && !isIdOfOther(column.name));
-  const quantities = find("quantity");
   const order = all.find(
     (column) =>
       column.isUnique &&
+      !isCounted(column) &&
       (isIdName(column.name) || isOrderName(column.name)) &&
       mayBeId(column) &&
       !isIdOfOther(column.name),
@@ -122,7 +124,14 @@ export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
     rows,
     ticket:
       ticket ??
-      all.find((column) => column.isUnique && mayBeId(column) && isIdName(column.name) && !isIdOfOther(column.name)),
+      all.find(
+        (column) =>
+          column.isUnique &&
+          mayBeId(column) &&
+          isIdName(column.name) &&
+          !isIdOfOther(column.name) &&
+          !isCounted(column),
+      ),
     ticketLists:
       ticket === undefined
         ? (all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists)?.name ??

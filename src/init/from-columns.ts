@@ -18,7 +18,7 @@ import {
   invalidationItems,
   whenLines,
 } from "./conditions.ts";
-import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
+import { type Comment, type Entry, flow, type Line, switchedOff, type Value } from "./config-text.ts";
 import { type Column, type Evidence, hasGuards, textIn } from "./evidence.ts";
 import { isEventIdName, isIdName, namesBefore, TRAITS } from "./header-words.ts";
 import { eventRule, knownTicketRule, soldTicketRule, userRule } from "./id-rules.ts";
@@ -312,8 +312,24 @@ function itemsOf(
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
   const item = actionItem(action, why, whenLines(deciding, action, columns, ofTime), fields);
   return action === "soldTicket"
-    ? [item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
+    ? [...eventOffered(columns), item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
     : [item];
+}
+
+/** The event of a row, as a comment: it may be registered elsewhere. */
+function eventOffered({ all, currency, find }: Columns): readonly Comment[] {
+  const ids = find("eventId");
+  const [name] = find("eventName").filter((column) => !isEventIdName(column.name));
+  const [start] = find("startTime").filter((column) => !ids.includes(column));
+  const fields = flow({
+    eventName: name && template(name),
+    startTime: start && timeRule(start, all, "startTime").value,
+    currency: currency === undefined ? "EUR" : template(currency),
+  });
+  return [
+    { comment: "# Where its events are not registered elsewhere, take the # away and check the currency:" },
+    ...switchedOff({ items: [{ block: [{ key: "newEvent", value: flow({ fields }) }] }] }),
+  ];
 }
 
 /** Columns that may become attributes, as a comment. */

@@ -42,7 +42,9 @@ export function priceLines(columns: Columns, prices: readonly Column[], quantity
           what: `one of the next lines, without its #: what one ticket cost, by ${[...names].join(" or ")}`,
           why: PUBLIC,
         }
-      : (questionOfOrder(price, columns, quantity) ?? questionOfAmounts(price, columns.currency));
+      : (questionOfOrder(price, columns, quantity) ??
+        questionOfAmounts(price, columns.currency) ??
+        candidates.map(({ column, by }) => questionOfRest(column, by, columns))[0]);
   return waysLines(ways, question, others);
 }
 
@@ -122,6 +124,23 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string |
       return `${first.order} has ${rowsText(first.amounts.length)} with ${name} ${cleanText(first.amounts[0] ?? "", 20)} each`;
   }
   return undefined;
+}
+
+/** Whether a total has no equal parts for the tickets of its row. */
+function questionOfRest(price: Column, by: Column | undefined, { rows, currency }: Columns): Question | undefined {
+  const [reading] = price.amounts?.readings ?? [];
+  if (by === undefined || reading === undefined) return undefined;
+  const { divide = 1 } = unitsOf(price, currency)[0] ?? WHOLE;
+  const uneven = rows.find((cells) => {
+    const divisor = String(Number(textIn(cells, by)) * divide);
+    return divideAmount(reading.read(textIn(cells, price)) ?? "", divisor, 2, "error", 1).kind === "does-not-divide";
+  });
+  if (uneven === undefined) return undefined;
+  const shown = `${cleanText(textIn(uneven, price), 20)} for ${cleanText(by.name, 40)} ${cleanText(textIn(uneven, by), 20)}`;
+  return {
+    what: `what one ticket cost: ${shown} has no equal parts. If it is the total, take the next line without its #, and add remainder: first, by which the first tickets cost one unit more`,
+    why: PUBLIC,
+  };
 }
 
 /** Whether it is open how amounts are written, or in what. */

@@ -253,7 +253,9 @@ export class Across {
       this.#report(item, "event-not-registered", because("is registered only later in this input.", hint));
     } else if (complete) {
       const says = "is registered neither in this environment nor earlier in this input.";
-      this.#report(item, "event-not-registered", because(says, "Put its newEvent before its tickets."));
+      const hint =
+        "Put its newEvent before its tickets: newEvent: {fields: {currency: EUR}} as the first action of its source.";
+      this.#report(item, "event-not-registered", because(says, hint));
     } else if (event.told === undefined || item.row < event.told.row) {
       event.told = { place: item.place, row: item.row };
       this.#options.events.keep(event);

@@ -187,7 +187,7 @@ describe("what the service is told by the config of a file beside sales that it 
       "sales in JSON whose keys are nearly fields",
       "sales.ndjson",
       '{"id":"s1","event_id":"e1","ticket_id":"t5","customer_id":"c1","amount":"25.00","currency":"EUR","created":1777658401,"status":"paid"}\n',
-      {},
+      { status: "paid" },
       ['soldTicket {"eventId":"e1","ticketId":"t5","userId":"c1","price":"25.00","orderTime":1777658401}'],
     ],
   ])("%s (%s)", async (_what, name, text, answers: Readonly<Record<string, string>>, expected) => {

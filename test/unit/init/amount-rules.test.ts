@@ -75,16 +75,19 @@ describe("an amount in hundredths", () => {
   });
 
   test("of an order is divided by its tickets, too, and exactly", () => {
-    const csv = "Booking Ref,Qty,Total cents,Show ID,Mail\nB1,2,2001,S,u@example.com\nB2,1,1000,S,v@example.com\n";
-    const { yaml } = guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(csv) });
+    const csv = "Booking Ref,Qty,Total cents,Show ID,Mail\nB1,2,2500,S,u@example.com\nB2,1,1000,S,v@example.com\n";
+    const guess = (text: string) => guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(text) }).yaml;
+    const yaml = guess(csv);
     expect(yaml).toContain('price: {from: "{Total cents}", divide: "{Qty}00", places: 2}');
-    const mapped = mapWith(yaml, "orders", csv.replace("2001", "2500"), ",");
+    const mapped = mapWith(yaml, "orders", csv, ",");
     expect(actionsOf(mapped)).toMatchObject([
       { data: { price: "12.50" } },
       { data: { price: "12.50" } },
       { data: { price: "10.00" } },
     ]);
-    expect(mapWith(yaml, "orders", csv, ",")[0]).toMatchObject({ kind: "invalid" });
+    const uneven = csv.replace("2500", "2501");
+    expect(mapWith(yaml, "orders", uneven, ",")[0]).toMatchObject({ kind: "invalid" });
+    expect(guess(uneven)).toContain('price: "<FILL IN: what one ticket cost: 2501 for Qty 2 has no equal parts.');
   });
 
   test("is no per cent", () => {

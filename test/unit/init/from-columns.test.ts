@@ -22,6 +22,8 @@ describe("an unknown layout", () => {
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
       "actions:",
+      "  # Where its events are not registered elsewhere, take the # away and check the currency:",
+      '  #- newEvent: {fields: {eventName: "{Veranstaltung}", currency: EUR}}',
       "  - soldTicket:   # guess: nothing says that the file holds anything but sales",
       '      when: {Status: "<FILL IN: the values of a sale, such as [one, other], of bezahlt 2, storniert 1, offen 1. What is cancelled later was sold, too>"}',
       "      fields:",

@@ -63,6 +63,21 @@ test("a number of tickets under a name that no list has is found by the prices",
   );
 });
 
+test.each(["Seats", "num_seats", "Items", "Guests", "Ticket Qty", "Plätze"])(
+  "%s beside an order are its tickets, and no id, in any order of columns",
+  (name) => {
+    for (const header of [`Order ID,${name}`, `${name},Order ID`]) {
+      const rows = [3, 1, 2].map((seats, at) => (header.startsWith("Order") ? `A${at},${seats}` : `${seats},A${at}`));
+      const csv = [`${header},Email,Total`, ...rows.map((row, at) => `${row},u${at}@example.com,60.00`)].join("\n");
+      const lines = bodyOf("orders.csv", `${csv}\n`);
+      expect(ruleOf(lines, "each")).toBe(
+        `each: {count: "{${name}}"}   # guess: each row is an order of so many tickets`,
+      );
+      expect(ruleOf(lines, "ticketId")).toContain('"{Order ID}-{n}"');
+    }
+  },
+);
+
 test("a column named like a price that holds words and no amount is shown", () => {
   const csv = "Ticket ID,Email,Ticket Price\n1,a@example.com,gratis\n2,b@example.com,voll\n";
   expect(ruleOf(bodyOf("attendees.csv", csv), "price")).toContain('Ticket Price holds \\"gratis\\"');
