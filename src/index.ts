@@ -1,8 +1,8 @@
 /** `ticket-stream` as a library; docs/reference.md#the-library shows each function. */
 
 export { ACTION_NAMES, type Action, type ActionName } from "./actions/actions.ts";
-export { actionSchemas, type JsonSchema } from "./actions/json-schema.ts";
 export type { Problem } from "./actions/problem.ts";
+export { actionSchemas, type JsonSchema } from "./actions/schemas.ts";
 export { EXIT_CODES, Failure, type FailureCode } from "./failure.ts";
 export {
   type CheckOptions,

@@ -2,10 +2,11 @@
 
 import { ACTION_NAMES, type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
 import { ExactNumber } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldName } from "./fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "./fields.ts";
 import { parseJson, stringifyJson } from "./json.ts";
-import { ordinaryValue } from "./ordinary.ts";
-import { recordOf } from "./schemas.ts";
+import type { Kind } from "./kind.ts";
+import { KINDS } from "./kinds.ts";
+import { instantIn } from "./times.ts";
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
 
@@ -73,6 +74,29 @@ export class Draft {
     return this.#odd?.has(key) === true ? this.#odd.get(key) : parseJson(this.json(key));
   }
 }
+
+/** Of a trimmed text of the field that is ordinary, its JSON (see `Kind`). */
+export function ordinaryText(field: FieldName): Kind["ordinary"] {
+  const { kind, maxLength } = fieldSpec(field);
+  const { ordinary } = KINDS[kind];
+  // An address that is called back must be public as well.
+  if (field === "callbackUrl") return () => undefined;
+  if (maxLength === undefined) return ordinary;
+  return (text, toInstant) => (text.length <= maxLength ? ordinary(text, toInstant) : undefined);
+}
+
+/** The same of a value in an `{action, data}` row. */
+function ordinaryValue(field: FieldName): (value: unknown) => string | undefined {
+  const spec = fieldSpec(field);
+  const ofText = ordinaryText(field);
+  const { ordinaryValue: ofValue } = KINDS[spec.kind];
+  if (ofValue !== undefined) return ofValue;
+  return (value) => {
+    if (typeof value !== "string") return undefined;
+    return value === "" && spec.default === "" ? '""' : ofText(value, NO_ZONE);
+  };
+}
+const NO_ZONE = instantIn(undefined);
 
 /** By number of field. */
 const READERS = FIELD_NAMES.map(ordinaryValue);

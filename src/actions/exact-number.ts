@@ -47,6 +47,25 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
+/** What a parsed value is, for a sentence. */
+export function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "missing";
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof ExactNumber) return "a number";
+  switch (typeof value) {
+    case "string":
+      return "text";
+    case "number":
+    case "bigint":
+      return "a number";
+    case "boolean":
+      return `${value}`;
+    default:
+      return "an object";
+  }
+}
+
 const INTEGER = /^-?\d+$/;
 /** Digits of 2^64 - 1; a whole number of more is none of 64 bits. */
 const U64_DIGITS = 20;

@@ -192,6 +192,16 @@ export function relaxingRule(action: string, name: FieldName): ActionRule | unde
   return relaxable?.[action] ?? relaxable?.any;
 }
 
+/** Whether its values are texts in JSON. */
+export const holdsText = (name: FieldName): boolean =>
+  !(["latitude", "longitude", "u64", "metadata"] as readonly FieldKind[]).includes(fieldSpec(name).kind);
+
+/** One of something for each name of a table. */
+export const recordOf = <Name extends string, T>(
+  names: readonly Name[],
+  make: (name: Name) => T,
+): Readonly<Record<Name, T>> => Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>; // each of them
+
 /** The table's entry with its optional properties visible. */
 export const fieldSpec = (name: FieldName): FieldSpec => FIELDS[name];
 

@@ -3,9 +3,9 @@
 import { hash } from "node:crypto";
 import { actionSpec } from "./actions.ts";
 import { type Draft, numberOf } from "./draft.ts";
-import { isJsonObject } from "./exact-number.ts";
 import { FIELD_NAMES, fieldSpec, isFieldName } from "./fields.ts";
-import { parseJson, stringifyJson } from "./json.ts";
+import { stringifyJson } from "./json.ts";
+import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
 import { withoutNul } from "./nul.ts";
 
@@ -77,7 +77,9 @@ export function markOf({ action, text }: Draft, content: string, key: string | u
   if (mark === "content") return `c:${content}`;
   if (mark === "time") return "";
   const wallet = text[TO];
-  return plainMark(wallet === undefined ? `u:${text[USER_ID] ?? ""}` : `w:${sameWallet(wallet)}`);
+  return plainMark(
+    wallet === undefined ? `u:${text[USER_ID] ?? ""}` : `w:${/^0x/i.test(wallet) ? wallet.toLowerCase() : wallet}`,
+  );
 }
 
 function timeOf(text: string | undefined): number | undefined {
@@ -138,58 +140,7 @@ function contentOf(draft: Draft): string {
 }
 
 /** By number of field, its JSON in one spelling, where it has several. */
-const CANONICAL: readonly (((json: string) => string) | undefined)[] = FIELD_NAMES.map((name) => {
-  switch (fieldSpec(name).kind) {
-    case "price":
-      return samePrice;
-    case "wallet":
-      return (json) => (/^"0x/i.test(json) ? json.toLowerCase() : json);
-    case "metadata":
-      return sameAttributes;
-    default:
-      return undefined;
-  }
-});
-
-const DECIMAL = /^"0*(\d+?)(?:\.(\d*?)0*)?"$/;
-
-/** `18` of `18.00` and `018`. */
-function samePrice(json: string): string {
-  const [, whole, fraction = ""] = DECIMAL.exec(json) ?? [];
-  if (whole === undefined) return json;
-  return fraction === "" ? whole : `${whole}.${fraction}`;
-}
-
-/** The case of an address is a checksum, not a part of it. */
-const sameWallet = (text: string): string => (/^0x/i.test(text) ? text.toLowerCase() : text);
-
-const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
-/** A list of attributes whose keys are in their order, as nearly all are. */
-const IN_ORDER = new RegExp(
-  String.raw`^\[(?:\{"trait_type":${TEXT},"value":(?:${TEXT}|[\w.+-]+)(?:,"display_type":${TEXT})?\},?)*\]$`,
-);
-
-function sameAttributes(json: string): string {
-  if (IN_ORDER.test(json)) return json;
-  const value = parseJson(json);
-  const list = typeof value === "string" ? parsedOr(value) : value;
-  return stringifyJson(Array.isArray(list) ? list.map(inOrderOfKeys) : list);
-}
-
-function inOrderOfKeys(attribute: unknown): unknown {
-  if (!isJsonObject(attribute)) return attribute;
-  const { trait_type, value, display_type, ...others } = attribute;
-  const sorted = Object.entries(others).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { trait_type, value, display_type, ...Object.fromEntries(sorted) };
-}
-
-function parsedOr(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
-}
+const CANONICAL = FIELD_NAMES.map((name) => KINDS[fieldSpec(name).kind].canonical);
 
 /** Whether two values of a field say the same. */
 export function saysTheSame(name: string, one: unknown, other: unknown): boolean {

@@ -1,13 +1,12 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
-import { isJsonObject } from "./exact-number.ts";
+import { isJsonObject, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, relaxingRule } from "./fields.ts";
-import { faultBy, typeName } from "./formats.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionFinding } from "./rules.ts";
-import { FIELD_SCHEMAS } from "./schemas.ts";
+import { faultIn } from "./schemas.ts";
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionFinding[] = Object.freeze([]);
@@ -103,9 +102,9 @@ function nullField(action: ActionName, field: FieldName): ActionFinding {
 }
 
 function valueFindings(action: ActionName, field: FieldName, value: unknown): readonly ActionFinding[] {
-  const fault = faultBy(FIELD_SCHEMAS[field], value);
+  const fault = faultIn(field, value);
   if (fault === undefined) return NONE;
-  const { rule, inside = "", message, hint } = fault;
+  const { rule, inside = "", what, hint } = fault;
   const isNoId = actionSpec(action).updates && value === "" && fieldSpec(field).kind !== "id";
   return [
     {
@@ -113,7 +112,7 @@ function valueFindings(action: ActionName, field: FieldName, value: unknown): re
       field,
       pointer: `/data/${field}${inside}`,
       ...textOf(value),
-      message: `${field} ${message}.`,
+      message: `${field} ${what}.`,
       hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
     },
   ];

@@ -1,3 +1,4 @@
+import type { Severity } from "../actions/problem.ts";
 import { ACTION_RULES, type Rule, rulesOf } from "../actions/rules.ts";
 
 const ORDER = "specification, Limits: actions are processed in the order sent";
@@ -19,22 +20,17 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
     source: FIELD_MEANINGS,
     example: '"orderTime":1767225600000',
   },
-  "looks-like-no-unix-time": {
-    reason:
-      "Times are Unix seconds; as seconds this one is years away, and its digits are those of a date, of a spreadsheet's day or of thousandths.",
-    source: FIELD_MEANINGS,
-    example: '"orderTime":20260501',
-  },
   "id-looks-mangled": {
     reason:
       "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
     example:
-      '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "03. Nov", "TRUE", "-", "unknown", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
+      '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "TRUE", "-", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
     reason:
-      "A character was lost or misread before the text came here, or a spreadsheet or script wrote something in its place. A different text would be registered, and several ids may have become one.",
-    example: '"eventName":"CafÃ©", "Kaj?te", "Rock &amp; Roll", "#REF!" or "undefined"',
+      "A character was lost or misread before the text came here, or markup, an escape, a placeholder or a failed formula stands in it. A different text would be registered, and several ids may have become one.",
+    example:
+      '"eventName":"CafÃ©", "Kaj?te", "Rock &amp; Roll", "<b>Live</b>", "#REF!" or "undefined"; https://example.com/{{seat}}',
   },
   "control-character": {
     reason:
@@ -52,7 +48,8 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
     example: '"startTime":1767225600,"endTime":1767222000',
   },
   "order-time-far": {
-    reason: "A time before 2009, or more than two days from now, was probably read from the wrong column.",
+    reason:
+      "A time before 2009, or more than two days from now, was probably read from the wrong column, or from one that is no Unix time.",
     example: '"orderTime":1000000000 (2001-09-09)',
   },
   "event-time-far": {
@@ -65,12 +62,6 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
       "A URL is registered as it is, and most are public on the blockchain: a user name and password in it would be, too.",
     source: "RFC 9110, section 4.2.4 (such URLs are deprecated), and specification, Field meanings",
     example: "https://anna:secret@example.com/a.png",
-  },
-  "url-unusual": {
-    reason:
-      "It has the form of a URL, but no name server knows such a host, a % in it encodes no character, it holds a character that no URL may hold, or a script or spreadsheet left a placeholder or a failed formula in it.",
-    source: "RFC 1123, section 2.1, and RFC 3986, section 2",
-    example: "https://a..b/x, https://example.com/100%zz, https://example.com/{{seat}}",
   },
   "callback-not-public": {
     reason: "The service calls callbackUrl from outside, where this host is not reachable.",
@@ -150,4 +141,19 @@ export const CHECK_RULES = { ...LIKELY_RULES, ...CROSS_ACTION_RULES } as const;
 /** Every rule by id: those of this folder and of the actions, and `others`, which belong to layers this one can't see. */
 export function allRules(...others: readonly Readonly<Record<string, Rule>>[]): Readonly<Record<string, Rule>> {
   return Object.assign({}, ACTION_RULES, CHECK_RULES, ...others);
+}
+
+/** How grave each rule's findings are: as the config's `rules` say, else as `rules` do. */
+export function severityTable(
+  overrides: Readonly<Record<string, Severity>>,
+  rules: Readonly<Record<string, Rule>> = allRules(),
+): ReadonlyMap<string, Severity> {
+  const known = new Map<string, Severity>(Object.entries(rules).map(([id, { severity }]) => [id, severity]));
+  for (const [id, severity] of Object.entries(overrides)) known.set(id, severity);
+  return known;
+}
+
+/** A rule that nobody knows is an error: a finding must never be lost because a table was not passed. */
+export function severityIn(table: ReadonlyMap<string, Severity>): (rule: string) => Severity {
+  return (rule) => table.get(rule) ?? "error";
 }

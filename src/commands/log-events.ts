@@ -1,6 +1,6 @@
 /** What a log can hold: the one table of its events and fields, from which types, JSON Schema and docs/nightly.md derive. */
 
-import type { JsonSchema } from "../actions/json-schema.ts";
+import type { JsonSchema } from "../actions/schemas.ts";
 
 /** Every line has these. */
 const LINE_FIELDS = {

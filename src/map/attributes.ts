@@ -3,7 +3,7 @@
 import { type Draft, numberOf } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
 import type { MetadataAttribute } from "../actions/fields.ts";
-import { ordinaryWords } from "../actions/ordinary.ts";
+import { ordinaryWords } from "../actions/kinds.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";

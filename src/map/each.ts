@@ -1,6 +1,6 @@
 /** One row → several: by a count, by a list inside a JSON row, by the matches of a pattern. */
 
-import { typeName } from "../actions/formats.ts";
+import { typeName } from "../actions/exact-number.ts";
 import type { Finding } from "../actions/problem.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";

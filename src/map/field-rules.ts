@@ -94,7 +94,7 @@ function constantField(
   if (text === "" || !draft.isOrdinary) {
     const fault = text === "" ? undefined : faultOf(field, draft.value(number));
     if (fault !== undefined && !relaxedRules.has(fault.rule))
-      throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
+      throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
     return { field, read, fill: filledBy(read, put) };
   }
   const json = draft.json(number);

@@ -1,7 +1,7 @@
 /** The cells that an id is put together from are watched for the same faults as a whole id. */
 
 import type { FieldName } from "../actions/fields.ts";
-import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
+import { mangled } from "../actions/likely.ts";
 import { cleanText } from "../actions/text.ts";
 import { looseNumber } from "./exact-numbers.ts";
 import type { Names, Read } from "./scope.ts";
@@ -35,7 +35,11 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
       if (isLoose) scope.likely.push(looseNumber(field, text, column));
       // A cell that is the whole id is checked with the action.
       if (text === id) continue;
-      if (looksMangled(text)) scope.likely.push(mangledId(field, text, cleanText(column, 60)));
+      const flaw = mangled(text);
+      if (flaw !== undefined) {
+        const message = `${cleanText(column, 60)}, a part of ${field}, ${flaw.what}.`;
+        scope.likely.push({ rule: flaw.rule, field, value: text, message, hint: flaw.hint });
+      }
       if (mayBeSum && isTotalsWord(text)) scope.totals ??= text;
     }
     return id;

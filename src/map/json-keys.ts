@@ -1,6 +1,6 @@
 /** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
 
-import { typeName } from "../actions/formats.ts";
+import { typeName } from "../actions/exact-number.ts";
 import { LooseNumber } from "./exact-numbers.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";

@@ -2,9 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { Draft, putValue, setOf } from "../actions/draft.ts";
-import { ExactNumber } from "../actions/exact-number.ts";
+import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../actions/fields.ts";
-import { typeName } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";

@@ -5,7 +5,7 @@ import { itemOf } from "../actions/draft.ts";
 import { type Identity, identityOf } from "../actions/identity.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
-import { severityIn } from "../check/severity.ts";
+import { severityIn } from "../check/rules.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
 import type { FileFinding } from "../map/rules.ts";

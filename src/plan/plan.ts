@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
 import type { SourceLine } from "../actions/problem.ts";
-import { severityIn } from "../check/severity.ts";
+import { severityIn } from "../check/rules.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { createRowDigester } from "../map/row-digest.ts";

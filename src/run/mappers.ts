@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { severityIn } from "../check/severity.ts";
+import { severityIn } from "../check/rules.ts";
 import type { Config } from "../config/config.ts";
 import { actionOfFileName } from "../map/columns.ts";
 import { createMapper } from "../map/create-mapper.ts";

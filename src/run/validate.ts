@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import { severityTable } from "../check/severity.ts";
+import { severityTable } from "../check/rules.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { Opened } from "../disk/closing.ts";

@@ -1,8 +1,7 @@
 /** What an exchange with the service means for the chunk (docs/guarantees.md has the table), as a flat ladder. Pure. */
 
 import { echoesEvent } from "../actions/actions.ts";
-import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
-import { typeName } from "../actions/formats.ts";
+import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import type { SeenPromises } from "./seen.ts";
 import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";

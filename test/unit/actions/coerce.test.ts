@@ -6,7 +6,7 @@ import type { Finding } from "../../../src/actions/problem.ts";
 
 function read(field: FieldName, text: string, action: ActionName = "soldTicket") {
   const findings: Finding[] = [];
-  const value = coercerOf(action, field, "\\clear")(text, findings);
+  const value = coercerOf(action, field, { clearWord: "\\clear" })(text, findings);
   return { value, rules: findings.map(({ rule }) => rule), findings };
 }
 
@@ -69,9 +69,9 @@ describe("the clear word", () => {
 
   test("may be another one", () => {
     const findings: Finding[] = [];
-    expect(coercerOf("updateEvent", "shopUrl", "-")("-", findings)).toBe("");
-    expect(coercerOf("updateEvent", "startTime", "-")("-", findings)).toBe(0);
-    expect(coercerOf("updateEvent", "shopUrl", "-")("\\clear", findings)).toBe("\\clear");
+    expect(coercerOf("updateEvent", "shopUrl", { clearWord: "-" })("-", findings)).toBe("");
+    expect(coercerOf("updateEvent", "startTime", { clearWord: "-" })("-", findings)).toBe(0);
+    expect(coercerOf("updateEvent", "shopUrl", { clearWord: "-" })("\\clear", findings)).toBe("\\clear");
     expect(findings).toEqual([]);
   });
 });

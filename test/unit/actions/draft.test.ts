@@ -95,7 +95,7 @@ const validTexts = (action: ActionName, field: FieldName) =>
 describe.each(ALL)("%s.%s", (action, field) => {
   const settings = { clearWord: "\\clear", zone: "Europe/Berlin" };
   const read = compileField(action, field, settings);
-  const exact = coercerOf(action, field, settings.clearWord, settings.zone);
+  const exact = coercerOf(action, field, settings);
   const special = field === "metadataAttributes" ? [attributesAsText] : [];
 
   it("reads any text as its exact rules do", () => {

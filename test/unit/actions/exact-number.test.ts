@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
-import { severityIn, severityTable } from "../../../src/check/severity.ts";
+import { severityIn, severityTable } from "../../../src/check/rules.ts";
 import { checkAction } from "../../../src/check/shape.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
 import { createMapper } from "../map/shown.ts";

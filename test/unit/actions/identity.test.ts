@@ -74,6 +74,51 @@ describe("content", () => {
   });
 });
 
+describe("texts that ledgers hold", () => {
+  const WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  const ROW = '[ {"value":1.50,"trait_type":"Row"} ]';
+  const late = { ticketId: "t1", orderTime: 18446744073709551615n };
+  const party = { eventId: "e 1", currency: "EUR", eventName: "Été – 東京", latitude: 52.5, longitude: 0 };
+  const sale = { eventId: "e1", ticketId: "t\u0000#2", userId: "u1", price: "018.500", to: WALLET, name: "N" };
+  /** As they were written when the first ledgers were: another text would make an accepted action look new. */
+  const pinned: readonly (readonly [ActionName, ActionData, string | undefined, string, string, string])[] = [
+    ["newEvent", { ...party, startTime: 1781285400 }, undefined, "e:e 1", "", "Gv5RZlEJ14TM61aG-W8tgm"],
+    ["updateEvent", { eventId: "e1", shopUrl: "", endTime: 0 }, undefined, "e:e1", "c:=", '{"endTime":0,"shopUrl":""}'],
+    ["soldTicket", { ...sale, orderTime: 1768600000 }, undefined, "t:t\u0001\u0001#2", "", "z2sm5fvQzv80Cx6UqPkLuP"],
+    [
+      "updateTicket",
+      { nftId: "E-1-2", metadataAttributes: ROW },
+      undefined,
+      "n:E-1-2",
+      "c:=",
+      "UbMf1EfsRgamWbtMfMd849",
+    ],
+    [
+      "resoldTicket",
+      { ticketId: "t1", userId: "u2", price: "7" },
+      "line#3",
+      "t:t1",
+      "k:line#3#1",
+      '{"price":7,"userId":"u2"}',
+    ],
+    ["scannedTicket", late, undefined, "t:t1", "t:18446744073709551615", "bh8__48XPYbux9Z556NF3d"],
+    [
+      "claimedTicket",
+      { ticketId: "t1", to: WALLET },
+      undefined,
+      "t:t1",
+      `w:${WALLET.toLowerCase()}`,
+      "xz9sxN3ygV3PxMw8btEUyG",
+    ],
+    ["claimedTicket", { ticketId: "t1", userId: "Ann #1" }, undefined, "t:t1", "u:Ann #1#1", '{"userId":"Ann #1"}'],
+    ["invalidatedTicket", { ticketId: "t1" }, undefined, "t:t1", "", "{}"],
+  ];
+  it.each(pinned)("of a %s stay to the byte", (action, data, key, subject, mark, content) => {
+    const identity = of(action, data, key);
+    expect([identity.subject, identity.mark, identity.content]).toEqual([subject, mark.replace("=", content), content]);
+  });
+});
+
 describe("what else the plan asks", () => {
   it("knows the owner, and of an event the currency", () => {
     expect(of("resoldTicket", { userId: "u" }).owner).toBe("u");

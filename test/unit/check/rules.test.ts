@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
-import { allRules, CHECK_RULES, CROSS_ACTION_RULES, LIKELY_RULES } from "../../../src/check/rules.ts";
-import { severityIn, severityTable } from "../../../src/check/severity.ts";
+import {
+  allRules,
+  CHECK_RULES,
+  CROSS_ACTION_RULES,
+  LIKELY_RULES,
+  severityIn,
+  severityTable,
+} from "../../../src/check/rules.ts";
 import { MAPPING_RULES } from "../../../src/map/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../../../src/read/rules.ts";
 
