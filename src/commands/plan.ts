@@ -43,7 +43,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   await using checked = await planInput(core, { ...options, settings, onRow: preview?.see });
   traceChecked(context.trace, checked);
   const { plan, problems } = checked;
-  const seen = preview?.result(plan, problems.kept);
+  const seen = preview?.result(problems.kept);
   if (seen !== undefined && !options.json) reporter.out(describePreview(seen, plan, verbose));
   tellProblems(reporter, problems, {
     most: PROBLEMS_SHOWN,
@@ -51,7 +51,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     form: "line",
     heldFor: plan.held.heldFor,
   });
-  if (seen === undefined) tellSkipped(reporter, plan);
+  tellSkipped(reporter, plan);
   tellPending(reporter, plan);
   const told = describePlan(plan);
   if (options.json) {

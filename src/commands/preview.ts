@@ -9,7 +9,6 @@ import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
 import { shown, shownIf } from "./problems.ts";
 import { describeBack } from "./summary.ts";
 
-const MOST_REASONS_SHOWN = 20;
 const MOST_VALUES_SHOWN = 20;
 
 /** Widths of the two sides; with what parts them they fit a terminal of 80 columns. */
@@ -18,28 +17,17 @@ const RIGHT = 42;
 
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
-  { rows, mapped, byEvent, events, skipReasons, values }: PreviewDocument,
+  { rows, values }: PreviewDocument,
   plan: Pick<Plan, "byAction" | "actions" | "rows">,
   verbose: boolean,
 ): string {
   const lines: string[] = [];
   for (const row of rows) lines.push(...describeRow(row, verbose), "");
   if (rows.length === 0) lines.push("The input has no rows.", "");
-  lines.push(...table("Actions", Object.entries(plan.byAction)));
+  const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times).padStart(9)}  ${action}`);
+  lines.push("Actions", ...(kinds.length === 0 ? ["  none"] : kinds));
   const back = describeBack(plan.actions);
   if (back !== "") lines.push(`  ${back}: left out`);
-  if (events > 1 || (byEvent[0] !== undefined && byEvent[0].event !== "")) {
-    lines.push(
-      ...table(
-        events > byEvent.length
-          ? `Actions by event (the ${byEvent.length} largest of ${number(events)})`
-          : "Actions by event",
-        byEvent.map(({ event, actions }) => [event === "" ? "(no event named)" : cleanText(event, 50), actions]),
-      ),
-    );
-    const leftOut = mapped - Object.values(plan.byAction).reduce((sum, actions) => sum + actions, 0);
-    if (leftOut > 0) lines.push(`  of these, ${number(leftOut)} in rows that are invalid or held: left out`);
-  }
   for (const { source, column, values: counted } of values) {
     lines.push(`${cleanText(column, 40)} in ${cleanText(source, 30)}: rows by value`);
     const most = counted.slice(0, MOST_VALUES_SHOWN);
@@ -50,29 +38,11 @@ export function describePreview(
       );
     if (counted.length > most.length) lines.push(`           and ${number(counted.length - most.length)} more values`);
   }
-  if (skipReasons.length > 0) {
-    const most = skipReasons.slice(0, MOST_REASONS_SHOWN);
-    lines.push(
-      ...table(
-        "Rows skipped",
-        most.map(({ value, rows: times }) => [cleanText(value, 66), times]),
-      ),
-    );
-    if (skipReasons.length > most.length)
-      lines.push(`           and ${number(skipReasons.length - most.length)} more reasons`);
-  }
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
 function valueText(value: string): string {
   return value === "" ? "(empty)" : cleanText(value, 30);
-}
-
-function table(title: string, counts: readonly (readonly [string, number])[]): readonly string[] {
-  return [
-    title,
-    ...(counts.length === 0 ? ["  none"] : counts.map(([name, times]) => `${number(times).padStart(9)}  ${name}`)),
-  ];
 }
 
 function describeRow(

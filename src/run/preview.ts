@@ -1,4 +1,4 @@
-/** The first rows of an input that can be read beside the actions they give, and counts over all rows. */
+/** The first rows of an input that can be read beside the actions they give, and what each value of a deciding column gives. */
 
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
@@ -7,14 +7,13 @@ import type { Problem } from "../actions/problem.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";
 import type { DecidingColumn, Mapped } from "../map/mapper.ts";
-import type { Plan } from "../plan/plan.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
 
 /** Watches the rows on their way through the mapping. Its memory does not grow with the input. */
 export interface Preview {
   readonly see: OnRow;
-  readonly result: (plan: Plan, problems: readonly Problem[]) => PreviewDocument;
+  readonly result: (problems: readonly Problem[]) => PreviewDocument;
 }
 
 interface PreviewCell {
@@ -33,25 +32,15 @@ export interface PreviewRow {
   readonly problems: readonly Problem[];
 }
 
-interface Counted {
+interface PreviewValue {
   readonly value: string;
   readonly rows: number;
-}
-
-interface PreviewValue extends Counted {
   /** Kinds of actions that rows of this value give; empty for a value that no rule takes. */
   readonly actions: readonly string[];
 }
 
 export interface PreviewDocument {
   readonly rows: readonly PreviewRow[];
-  /** Number of all actions that the mapping gives, also of rows that a check leaves out afterwards. */
-  readonly mapped: number;
-  /** The same by event. */
-  readonly byEvent: readonly { readonly event: string; readonly actions: number }[];
-  /** Number of all events, of which `byEvent` holds those with most actions. */
-  readonly events: number;
-  readonly skipReasons: readonly Counted[];
   /** For each column that `when` compares, what its values lead to. */
   readonly values: readonly {
     readonly source: string;
@@ -60,9 +49,7 @@ export interface PreviewDocument {
   }[];
 }
 
-/** How many events the preview names; it counts all. */
-const MOST_EVENTS = 10;
-/** Values and events beyond this many are counted together: a column with so many different values is not a status. */
+/** Values beyond this many are counted together: a column with so many different values is not a status. */
 const MOST_KEPT = 10_000;
 const OTHERS = "(others)";
 
@@ -81,7 +68,6 @@ interface Seen {
 export function createPreview(rowsPerFile: number): Preview {
   const rows: { readonly file: MappedFile; readonly row: Row; readonly mapped: Mapped }[] = [];
   const files = new Map<MappedFile, Seen>();
-  const events = new Map<string, number>();
 
   return {
     see(file, row, mapped) {
@@ -102,11 +88,6 @@ export function createPreview(rowsPerFile: number): Preview {
       state.seen += 1;
       if (state.seen <= rowsPerFile) rows.push({ file, row, mapped });
       const drafts = mapped.kind === "actions" ? mapped.drafts : [];
-      if (mapped.kind === "actions") {
-        const event = mapped.eventId ?? "";
-        const key = events.has(event) || events.size < MOST_KEPT ? event : OTHERS;
-        events.set(key, (events.get(key) ?? 0) + drafts.length);
-      }
       const own = mapped.kind === "invalid" ? ["(invalid)"] : drafts.map(({ action }) => action).filter(state.isOfRow);
       for (const { column, counts } of state.values) {
         const value = column.text();
@@ -117,15 +98,8 @@ export function createPreview(rowsPerFile: number): Preview {
         counts.set(key, known);
       }
     },
-    result: ({ skipReasons }, problems) => ({
+    result: (problems) => ({
       rows: rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
-      mapped: [...events.values()].reduce((sum, actions) => sum + actions, 0),
-      byEvent: [...events]
-        .sort(([, one], [, other]) => other - one)
-        .slice(0, MOST_EVENTS)
-        .map(([event, actions]) => ({ event, actions })),
-      events: events.size,
-      skipReasons: [...skipReasons].sort(([, one], [, other]) => other - one).map(([value, rows]) => ({ value, rows })),
       values: [...files.values()].flatMap(({ values }) =>
         values.map(({ source, column, counts }) => ({
           source,
