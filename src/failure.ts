@@ -25,17 +25,38 @@ export type FailureCode = Exclude<keyof typeof EXIT_CODES, "ok">;
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly hint: string | undefined;
+  /** What happened, without what was not sent. */
+  readonly happened: string;
+  readonly nothingSent: boolean;
 
+  /**
+   * @param options.nothingSent the message also says that nothing was sent; names of files: that nothing of them was, since an
+   * earlier run came first.
+   */
   constructor(
     code: FailureCode,
-    message: string,
-    options: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
+    happened: string,
+    options: {
+      readonly hint?: string | undefined;
+      readonly cause?: unknown;
+      readonly nothingSent?: boolean | readonly string[] | undefined;
+    } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const { hint, cause, nothingSent = false } = options;
+    super(`${happened}${sentText(happened, nothingSent)}`, cause === undefined ? undefined : { cause });
     this.name = "Failure";
     this.code = code;
-    this.hint = options.hint;
+    this.hint = hint;
+    this.happened = happened;
+    this.nothingSent = nothingSent !== false;
   }
+}
+
+function sentText(happened: string, nothingSent: boolean | readonly string[]): string {
+  if (nothingSent === false) return "";
+  const of = nothingSent === true ? "" : ` of ${nothingSent.join(", ")}`;
+  // A list of faults has a line for each.
+  return `${happened.includes("\n") ? "\n" : " "}Nothing${of} was sent.`;
 }
 
 /** What the system calls an error, such as `ENOENT`; undefined for those that it does not name. */

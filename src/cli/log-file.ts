@@ -21,7 +21,8 @@ const BEGINNING = '{"time":"';
  */
 export function openLogFile(name: string, cwd: string): LogFile {
   const refuse = (why: string, cause?: unknown): Failure =>
-    new Failure("usage", `--log ${cleanText(name, 300)} ${why}. Nothing was sent.`, {
+    new Failure("usage", `--log ${cleanText(name, 300)} ${why}.`, {
+      nothingSent: true,
       hint: "Name a file that does not exist yet, or a log of earlier commands.",
       ...(cause !== undefined && { cause }),
     });

@@ -162,7 +162,7 @@ const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceA
 export function checkMetricsFile(name: string, cwd: string): void {
   const path = resolve(cwd, name);
   const refuse = (why: string, hint: string, cause?: unknown): Failure =>
-    new Failure("usage", `--metrics ${cleanText(name, 300)} ${why}. Nothing was sent.`, { hint, cause });
+    new Failure("usage", `--metrics ${cleanText(name, 300)} ${why}.`, { nothingSent: true, hint, cause });
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw refuse("is a folder", "Name a file in it, such as tickets.prom.");
   try {

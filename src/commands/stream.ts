@@ -49,7 +49,8 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
   const settings = await loadSettings(core, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
-    throw new Failure("usage", "--json and --output - would both write to standard output. Nothing was sent.", {
+    throw new Failure("usage", "--json and --output - would both write to standard output.", {
+      nothingSent: true,
       hint: "Name a file for the promises.",
     });
   const carryOut = options.dryRun ? dryRun : streamInput;

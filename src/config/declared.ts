@@ -77,7 +77,8 @@ export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv):
   if (written) {
     const parsed = parseBaseUrl(written);
     if ("url" in parsed) return { value: parsed.url, origin: variable };
-    throw new Failure("usage", `${variable} ${parsed.problem}. Nothing was sent.`, {
+    throw new Failure("usage", `${variable} ${parsed.problem}.`, {
+      nothingSent: true,
       hint: "Set it to the address that came with the key.",
     });
   }

@@ -77,7 +77,8 @@ export function ledgerServerOf(config: Config, owner: string, env: NodeJS.Proces
   refuseSharedSchema(config, owner, place);
   const urlSource = secretSource(declared.url);
   const refuse = (what: string, hint: string, cause?: unknown): Failure =>
-    new Failure("usage", `The ledger of ${owner} (${place}): ${cleanText(what, 600)}. Nothing was sent.`, {
+    new Failure("usage", `The ledger of ${owner} (${place}): ${cleanText(what, 600)}.`, {
+      nothingSent: true,
       hint,
       cause,
     });

@@ -55,7 +55,7 @@ export async function readTls(
       part === "ca"
         ? (["usage", `Can't connect to ${name}`] as const)
         : (["not-let-in", `No client certificate for ${name}`] as const);
-    return new Failure(code, `${start}: ${cleanText(what, 600)}. Nothing was sent.`, { hint: HINTS[part], cause });
+    return new Failure(code, `${start}: ${cleanText(what, 600)}.`, { nothingSent: true, hint: HINTS[part], cause });
   };
   return readCertificates(tls, { env, onWarning, refuse });
 }

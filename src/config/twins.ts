@@ -82,8 +82,9 @@ export async function twinFailure(
   const sources = [...new Set([keySource, twin.keySource].map(describeKeySource))].join(" and in ");
   return new Failure(
     "usage",
-    `${name}${place} and ${shown} are one service: both have the base URL ${baseUrl} and the same key (${sources}). With separate ledgers, one would send again what the other has sent. Nothing was sent.`,
+    `${name}${place} and ${shown} are one service: both have the base URL ${baseUrl} and the same key (${sources}). With separate ledgers, one would send again what the other has sent.`,
     {
+      nothingSent: true,
       hint: `Keep one of them. Or let them share a ledger: in a config, give the one that was used less \`sameServiceAs: ${twin.name}\` (or ${name}).`,
     },
   );

@@ -65,7 +65,8 @@ export function readJournal(path: string): readonly JournalEntry[] {
     try {
       return ENTRY.parse(JSON.parse(line));
     } catch (cause) {
-      throw new Failure("storage", `Line ${at + 1} of ${path} is damaged. Nothing was sent.`, {
+      throw new Failure("storage", `Line ${at + 1} of ${path} is damaged.`, {
+        nothingSent: true,
         hint: "Restore the file from a backup. If the ledger is not lost, move the file away.",
         cause,
       });

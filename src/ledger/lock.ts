@@ -16,7 +16,8 @@ const POLL_MS = 200;
 function lockedFailure(what: string, holder: LockHolder | undefined): Failure {
   const host = holder?.host === undefined ? "" : ` on ${holder.host}`;
   const who = holder === undefined ? "" : ` (process ${holder.pid}${host}, since ${holder.since}: ${holder.command})`;
-  return new Failure("busy", `Another run holds ${what}${who}. Nothing was sent.`, {
+  return new Failure("busy", `Another run holds ${what}${who}.`, {
+    nothingSent: true,
     hint: "Run the command again later, or let it wait with --wait-lock 10m.",
   });
 }
@@ -71,7 +72,8 @@ export async function acquireLock(path: string, options: LockOptions): Promise<A
 
 function lockFailure(path: string, cause: unknown): unknown {
   if (!isDamaged(cause)) return storageFailure(path, cause);
-  return new Failure("storage", `The lock ${path} is damaged. Nothing was sent.`, {
+  return new Failure("storage", `The lock ${path} is damaged.`, {
+    nothingSent: true,
     hint: "The file holds no data. If no other run is under way, delete it.",
     cause,
   });

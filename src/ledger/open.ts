@@ -103,12 +103,9 @@ async function bind(database: Database, boundTo: string | undefined, isToRead: b
 }
 
 const ofOtherService = (place: string, bound: string, boundTo: string): Failure =>
-  new Failure(
-    "usage",
-    `The ledger ${place} belongs to ${bound}, but the environment now names ${boundTo}. Nothing was sent.`,
-    {
-      hint: boundTo.startsWith("sandbox:")
-        ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
-        : "What one service has accepted says nothing about another. If it is the same service under a new address, write its promises, with the old one: tickets results -o FILE\nThen move this ledger away and, with the new one, import them: tickets results --import FILE",
-    },
-  );
+  new Failure("usage", `The ledger ${place} belongs to ${bound}, but the environment now names ${boundTo}.`, {
+    nothingSent: true,
+    hint: boundTo.startsWith("sandbox:")
+      ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
+      : "What one service has accepted says nothing about another. If it is the same service under a new address, write its promises, with the old one: tickets results -o FILE\nThen move this ledger away and, with the new one, import them: tickets results --import FILE",
+  });

@@ -178,7 +178,7 @@ const OLDEST_SERVER = 15;
 /** @throws Failure `usage` for a server with which a ledger is not safe. */
 export function refuseServer(place: string, { version, encoding, forgetful }: Facts): void {
   const refuse = (what: string, hint: string): Failure =>
-    new Failure("usage", `${place} ${what} Nothing was sent.`, { hint });
+    new Failure("usage", `${place} ${what}`, { nothingSent: true, hint });
   if (Number.parseInt(version, 10) < OLDEST_SERVER)
     throw refuse(`is on PostgreSQL ${version}.`, `A ledger needs version ${OLDEST_SERVER} or a later one.`);
   // An answer, or what a person says, could not be kept in it, and would leave a doubt.

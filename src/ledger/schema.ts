@@ -127,7 +127,10 @@ export function refuseVersion(place: string, version: string | undefined): void 
   if (version === String(SCHEMA_VERSION)) return;
   throw new Failure(
     "usage",
-    `The ledger ${place} has ${version === undefined ? "the form of an earlier version" : `version ${version}`}, and this version of tickets takes only version ${SCHEMA_VERSION}. Nothing was sent.`,
-    { hint: "Move it aside, then fill a new one from the promises files: tickets results --import FILES" },
+    `The ledger ${place} has ${version === undefined ? "the form of an earlier version" : `version ${version}`}, and this version of tickets takes only version ${SCHEMA_VERSION}.`,
+    {
+      nothingSent: true,
+      hint: "Move it aside, then fill a new one from the promises files: tickets results --import FILES",
+    },
   );
 }

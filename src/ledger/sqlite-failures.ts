@@ -73,7 +73,8 @@ export function storageFailure(path: string, thrown: unknown): unknown {
 
 /** Another run entered the same action first. */
 export const taken = (cause: unknown): Failure =>
-  new Failure("busy", "Another run entered some of these actions meanwhile. Nothing was sent.", {
+  new Failure("busy", "Another run entered some of these actions meanwhile.", {
+    nothingSent: true,
     hint: "Run the same command again: it looks at what is known by then.",
     cause,
   });

@@ -29,11 +29,10 @@ const NETWORK_FILE_SYSTEMS = new Map([
 export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(path)).type): void {
   const name = NETWORK_FILE_SYSTEMS.get(type);
   if (name === undefined) return;
-  throw new Failure(
-    "usage",
-    `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
-    { hint: "Choose a local folder with TICKETS_STATE_DIR." },
-  );
+  throw new Failure("usage", `${dirname(path)} is on a network file system (${name}), where a ledger is not safe.`, {
+    nothingSent: true,
+    hint: "Choose a local folder with TICKETS_STATE_DIR.",
+  });
 }
 
 /** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
@@ -90,8 +89,9 @@ export function refuseOtherLog(path: string): void {
   if (log === 0 || own === log || own === log + 1) return;
   throw new Failure(
     "storage",
-    `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy. Nothing was sent.`,
+    `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy.`,
     {
+      nothingSent: true,
       hint: "Put back both as they were; or move the log away, and what the ledger then lacks is noticed before anything is sent.",
     },
   );

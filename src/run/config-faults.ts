@@ -26,7 +26,7 @@ export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown
       return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
     });
   const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
-  return new Failure("usage", message, { cause, hint: "Nothing was sent." });
+  return new Failure("usage", message, { cause, nothingSent: true });
 }
 
 /** `Line 19 holds it as a comment`, for fields without a rule. */

@@ -30,11 +30,11 @@ export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void
   for (const name of await readdir(folder))
     if (name.startsWith(PLANS))
       await rm(join(folder, name), { recursive: true, force: true }).catch((cause: unknown) => {
-        throw new Failure(
-          "storage",
-          `${join(folder, name)} can't be removed (${errorCode(cause)}). Nothing was sent.`,
-          { hint: "A command that was killed left it. Check the disk and the permissions of the folder.", cause },
-        );
+        throw new Failure("storage", `${join(folder, name)} can't be removed (${errorCode(cause)}).`, {
+          nothingSent: true,
+          hint: "A command that was killed left it. Check the disk and the permissions of the folder.",
+          cause,
+        });
       });
 }
 

@@ -59,8 +59,9 @@ function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd:
   const journal = displayPath(journalPath(environment), cwd);
   return new Failure(
     "usage",
-    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}. Nothing was sent.`,
+    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}.`,
     {
+      nothingSent: true,
       hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file holds, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
     },
   );
@@ -87,7 +88,8 @@ export async function agreeToNewLedger(
   const otherName = cleanText(basename(other.folder), 64);
   const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.folder, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
   if (word !== undefined && (await word(`${what} Begin a new ledger?`))) return;
-  throw new Failure("usage", `${what} Nothing was sent.`, {
+  throw new Failure("usage", `${what}`, {
+    nothingSent: true,
     hint: `If ${name} was called ${otherName} before, call it that again.\nIf it is another account's, add --yes once, or give the environment a stateDir of its own.`,
   });
 }

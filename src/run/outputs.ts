@@ -30,20 +30,21 @@ export const isEnteredHere = (ledger: Ledger, { options: { machine } }: Run): bo
 /** Makes sure, before anything is sent, that rows that are rejected have a place to go. */
 export async function refuseReadOnlyFolder(cwd: string): Promise<void> {
   await access(cwd, constants.W_OK).catch((cause: unknown) => {
-    throw new Failure(
-      "usage",
-      `The working folder ${cwd} is not writable, and rejects files are written there. Nothing was sent.`,
-      { cause, hint: "Run the command in a folder that it may write to; inputs may be named by their paths." },
-    );
+    throw new Failure("usage", `The working folder ${cwd} is not writable, and rejects files are written there.`, {
+      nothingSent: true,
+      cause,
+      hint: "Run the command in a folder that it may write to; inputs may be named by their paths.",
+    });
   });
 }
 
 /** @throws Failure `usage` for a name that says that the file is compressed. */
-export function refuseCompressed(path: string, cwd: string, nothing: string): void {
+export function refuseCompressed(path: string, cwd: string, isToSend: boolean): void {
   const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
   if (plain === undefined) return;
-  const message = `${displayPath(path, cwd)} ends in ${ending}, and promises are not written compressed. ${nothing}`;
+  const message = `${displayPath(path, cwd)} ends in ${ending}, and promises are not written compressed.${isToSend ? "" : " Nothing was written."}`;
   throw new Failure("usage", message, {
+    nothingSent: isToSend,
     hint: `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.`,
   });
 }
@@ -59,8 +60,8 @@ export async function makeWayForOutput(
   const { cwd, progress } = context;
   const name = displayPath(path, cwd);
   const refuse = (why: string, hint = "Name another file with --output.", cause?: unknown): Failure =>
-    new Failure("usage", `${name} ${why} Nothing was sent.`, { hint, cause });
-  refuseCompressed(path, cwd, "Nothing was sent.");
+    new Failure("usage", `${name} ${why}`, { nothingSent: true, hint, cause });
+  refuseCompressed(path, cwd, true);
   if (dirname(path) === dirname(environment.ledgerPath))
     throw refuse("would lie in the folder of the ledger, which is kept by tickets alone.");
   makeOutputFolder(path);

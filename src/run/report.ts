@@ -26,7 +26,7 @@ export async function reportPath(
   { taken, isToSend }: { readonly taken: readonly (string | undefined)[]; readonly isToSend: boolean },
 ): Promise<string> {
   const refuse = (why: string, hint = "Name another file with --report.", cause?: unknown): Failure =>
-    new Failure("usage", `--report ${why}${isToSend ? " Nothing was sent." : ""}`, { hint, cause });
+    new Failure("usage", `--report ${why}`, { hint, cause, nothingSent: isToSend });
   if (!/\.html?$/i.test(file))
     throw refuse(
       `${quoted(file, 200)} does not end in .html.`,

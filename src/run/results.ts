@@ -66,7 +66,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   }
   const path = resolve(cwd, to);
   const shown = displayPath(path, cwd);
-  refuseCompressed(path, cwd, "Nothing was written.");
+  refuseCompressed(path, cwd, false);
   if (existsSync(path) && !force)
     throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
       hint: "Name another file, or replace it with --force.",

@@ -35,11 +35,13 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   const run = options.run === undefined ? oldest : await namedRun(ledger, options.run, environment);
   if (run === undefined || run.state === "finished") return undefined;
   if (run.state === "abandoned")
-    throw new Failure("usage", `Run ${run.run} was closed; it can't be resumed. Nothing was sent.`, {
+    throw new Failure("usage", `Run ${run.run} was closed; it can't be resumed.`, {
+      nothingSent: true,
       hint: `See its outcome: ${statusCommand(environment, run.run)}`,
     });
   if (oldest !== undefined && oldest.number < run.number)
-    throw new Failure("busy", `Run ${oldest.run} of ${oldest.createdAt} is older and comes first. Nothing was sent.`, {
+    throw new Failure("busy", `Run ${oldest.run} of ${oldest.createdAt} is older and comes first.`, {
+      nothingSent: true,
       hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
     });
   if (run.state === "closing") throw await whyItWaits(ledger, run, environment);

@@ -68,24 +68,22 @@ export async function whyItWaits(ledger: Ledger, run: Run, environment: Environm
   const close = closeCommand(run, environment);
   const resume = resumeCommand(id, environment);
   if (run.state === "closing")
-    return new Failure(
-      "busy",
-      `The closing of run ${id} of ${createdAt} was interrupted, and comes first. Nothing was sent.`,
-      {
-        hint: `Finish closing it: ${close}`,
-      },
-    );
+    return new Failure("busy", `The closing of run ${id} of ${createdAt} was interrupted, and comes first.`, {
+      nothingSent: true,
+      hint: `Finish closing it: ${close}`,
+    });
   if ((await openQuestions(ledger, run)).length > 0) return undefined;
   if (run.paused !== undefined)
-    return new Failure("busy", `Run ${id} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`, {
+    return new Failure("busy", `Run ${id} of ${createdAt} was stopped by a person and comes first.`, {
+      nothingSent: true,
       hint: `Resume it: ${resume}\nOr close it: ${close}`,
     });
   const { rejected } = await ledger.counts(run.number);
   if (run.exitCode !== EXIT_CODES.refused || rejected <= environment.maxRejected) return undefined;
   return new Failure(
     "refused",
-    `Run ${id} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
-    { hint: `Look at its rejects, then go on: ${resume}` },
+    `Run ${id} stopped because the service rejected too many of its actions, and comes first.`,
+    { nothingSent: true, hint: `Look at its rejects, then go on: ${resume}` },
   );
 }
 

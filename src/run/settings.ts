@@ -90,8 +90,9 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
   if (bound === undefined || bound === baseUrl) return;
   throw new Failure(
     "usage",
-    `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it. Nothing was sent.`,
+    `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it.`,
     {
+      nothingSent: true,
       hint: "A config that merely lies in a folder may not send your key elsewhere. Call the environment otherwise, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
     },
   );
@@ -111,8 +112,9 @@ export async function conflictOf(
   const file = `${name}.promises.ndjson`;
   return new Failure(
     "usage",
-    `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, cwd)}); what only that one knows would be sent again. Nothing was sent.`,
+    `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, cwd)}); what only that one knows would be sent again.`,
     {
+      nothingSent: true,
       hint: [
         `Without the line sameServiceAs, settle its open runs: ${statusCommand(environment)}`,
         `Then write its promises: ${resultsCommand(environment)} -o ${file}`,

@@ -197,12 +197,10 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
     );
 }
 
-/** Rewords a failure for a command that has already sent something for an earlier run. */
+/** A failure of a command that has already sent something for an earlier run. */
 function aboutInput(cause: unknown, files: readonly string[]): unknown {
-  if (!(cause instanceof Failure)) return cause;
-  const reword = (text: string): string =>
-    text.replaceAll("Nothing was sent.", `Nothing of ${files.join(", ")} was sent.`);
-  return new Failure(cause.code, reword(cause.message), { hint: cause.hint && reword(cause.hint), cause: cause.cause });
+  if (!(cause instanceof Failure && cause.nothingSent)) return cause;
+  return new Failure(cause.code, cause.happened, { hint: cause.hint, cause: cause.cause, nothingSent: files });
 }
 
 /** Makes sure that promises and rejects have a place to go. @returns undefined for standard output. */

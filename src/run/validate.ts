@@ -107,7 +107,8 @@ async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
     if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
       throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Failure("storage", `The plan can't be written at ${path} (${why}). Nothing was sent.`, {
+    throw new Failure("storage", `The plan can't be written at ${path} (${why}).`, {
+      nothingSent: true,
       hint: "Make room on that disk, then run the same command again.",
       cause,
     });

@@ -24,7 +24,8 @@ export function proxyFor(baseUrl: string, env: NodeJS.ProcessEnv): UsedProxy | u
   // The text is not repeated: it may hold a password.
   const parsed = URL.parse(url);
   if (!/^https?:/i.test(url) || parsed === null)
-    throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.", {
+    throw new Failure("usage", "HTTPS_PROXY is not the URL of an http or https proxy.", {
+      nothingSent: true,
       hint: "Set it to something like http://proxy.example.com:3128, or bypass it with NO_PROXY.",
     });
   const login = parsed.username === "" && parsed.password === "" ? "" : "…@";
