@@ -1,4 +1,4 @@
-/** A bad row: nothing is sent, or all but what depends on it; mended, exactly what was missing is sent. */
+/** A bad row: nothing is sent, or all but what depends on it; corrected, exactly what was missing is sent. */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -71,7 +71,7 @@ describe("one bad row among 12,000", () => {
     ).toEqual([]);
   });
 
-  test("with --max-invalid 1 the rest is sent, and the mended rejects are exactly what is missing", {
+  test("with --max-invalid 1 the rest is sent, and the corrected rejects are exactly what is missing", {
     tags: ["long"],
   }, async () => {
     const place = openWorkplace({ isWarm: true });
@@ -105,14 +105,14 @@ describe("one bad row among 12,000", () => {
     expect(service.requests.at(-1)?.items).toMatchObject([{ action: "soldTicket", data: { ticketId, price } }]);
     expect(ticketIdsOf(service.sent()).toSorted(), "each ticket once").toEqual(sold.toSorted());
 
-    // The original, mended as well, has nothing to add.
+    // The original, corrected as well, has nothing to add.
     place.write("sales.csv", SALES);
     const third = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
     expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12_000 } });
   });
 });
 
-test("what depends on a bad row is held back with it, and mended with it", { tags: ["long"] }, async () => {
+test("what depends on a bad row is held back with it, and corrected with it", { tags: ["long"] }, async () => {
   const place = openWorkplace({ isWarm: true });
   const resold = readTable(readFileSync(fixture("resales.csv"), "utf8"));
   const times = Map.groupBy(resold, ({ ticketId }) => ticketId ?? "");

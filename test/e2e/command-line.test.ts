@@ -60,7 +60,7 @@ describe("help", () => {
     }
   });
 
-  test("without a command, a newcomer is told what to try, with exit 2", async () => {
+  test("without a command, a newcomer sees what to try, with exit 2", async () => {
     const place = openWorkplace();
     const { exitCode, stdout, stderr } = await place.tickets([]);
     expect(exitCode).toBe(2);

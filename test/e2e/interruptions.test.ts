@@ -314,32 +314,32 @@ test.skipIf(process.platform !== "linux")(
     const { place, service } = await openSales();
     // The program outlives whoever started it; its fourth stream tells when it heard of that, and how it ends.
     place.write(
-      "tell.mjs",
+      "report.mjs",
       `import fs from "node:fs";
-       const tell = (text) => fs.writeSync(3, text);
-       process.on("SIGHUP", () => tell("hung up "));
-       process.on("exit", (code) => tell(String(code)));`,
+       const say = (text) => fs.writeSync(3, text);
+       process.on("SIGHUP", () => say("hung up "));
+       process.on("exit", (code) => say(String(code)));`,
     );
     const [setting = "", ...send] = SEND;
-    const command = `${setting} exec '${process.execPath}' --import ./tell.mjs '${BIN}' ${send.join(" ")} -o promises.ndjson`;
+    const command = `${setting} exec '${process.execPath}' --import ./report.mjs '${BIN}' ${send.join(" ")} -o promises.ndjson`;
     const home = { HOME: place.path("home"), XDG_STATE_HOME: place.path("home/state"), TMPDIR: place.path("tmp") };
     const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
       cwd: place.folder,
       env: { PATH: process.env.PATH, SHELL: "/bin/sh", TERM: "xterm", ...home, ...service.env },
       stdio: ["ignore", "ignore", "ignore", "pipe"],
     });
-    const tells = terminal.stdio[3] as Readable; // a pipe, as asked for above
-    const heard = once(tells, "data");
+    const reports = terminal.stdio[3] as Readable; // a pipe, as asked for above
+    const heard = once(reports, "data");
     meanwhile(service, async () => {
       terminal.kill("SIGKILL");
       await heard;
     });
-    let told = "";
-    tells.setEncoding("utf8").on("data", (text: string) => {
-      told += text;
+    let said = "";
+    reports.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
     });
-    await once(tells, "end");
-    expect(told).toBe("hung up 129");
+    await once(reports, "end");
+    expect(said).toBe("hung up 129");
     expect(service.requests).toHaveLength(3);
     service.behave({});
     const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], service);
@@ -364,25 +364,25 @@ const isHeard = async (...[, signals, exitCode, inDoubt]: Signals): Promise<void
   const { place, service } = await openSales();
   // Signals that come together may be heard as one: each is sent when the one before was heard.
   place.write(
-    "tell.mjs",
+    "report.mjs",
     `import fs from "node:fs";
      for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(name, () => fs.writeSync(2, "heard " + name + "\\n"));`,
   );
   let child: ChildProcess | undefined;
-  let told = "";
+  let said = "";
   meanwhile(service, async () => {
     for (const [at, signal] of signals.entries()) {
       child?.kill(signal);
-      while (told.split("heard SIG").length - 1 <= at) await setImmediate();
+      while (said.split("heard SIG").length - 1 <= at) await setImmediate();
     }
   });
   const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], {
     ...service,
-    nodeArgs: ["--import", place.path("tell.mjs")],
+    nodeArgs: ["--import", place.path("report.mjs")],
     onSpawn: (spawned) => {
       child = spawned;
       spawned.stderr?.on("data", (text: Buffer) => {
-        told += text.toString();
+        said += text.toString();
       });
     },
   });
@@ -406,7 +406,7 @@ function replace(path: string, make: (path: string) => void): void {
   make(path);
 }
 
-test("an update that takes the program's own files away while it works is told, and the same command goes on", async () => {
+test("an update that takes the program's own files away while it works is reported, and the same command goes on", async () => {
   const { place, service } = await openSales();
   for (const part of ["bin", "dist", "package.json"])
     cpSync(join(dirname(BIN), "..", part), place.path(`opt/${part}`), { recursive: true });

@@ -9,7 +9,7 @@ import { salesTable } from "../support/tables.ts";
 
 const JSON_LINES = ["TICKETS_LOG_FORMAT=json"];
 
-test("a run is told event by event, on stderr and in the log file", async () => {
+test("a run is logged event by event, on stderr and in the log file", async () => {
   const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
   place.write("sales.csv", salesTable(3));
   const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];

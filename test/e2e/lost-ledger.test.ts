@@ -62,12 +62,12 @@ const NAMES = forWalks(
   ] as const,
   3,
 );
-const isToldOf = async (name: string, sentence: string): Promise<void> => {
+const isRefused = async (name: string, sentence: string): Promise<void> => {
   const rig = await salesRig(2);
   expect(await refused(rig, importOf(name))).toContain(sentence);
 };
-test.each(NAMES.short)("an import of %j says what is wrong with the name", isToldOf);
-test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isToldOf);
+test.each(NAMES.short)("an import of %j says what is wrong with the name", isRefused);
+test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isRefused);
 
 describe("a ledger that was lost", () => {
   const isNoticed = async (...commands: readonly (readonly string[])[]): Promise<void> => {

@@ -105,16 +105,16 @@ describe("--quiet", () => {
     const { place, service } = await openSales();
     const at = (action: string, orderTime: number): string =>
       `${JSON.stringify({ action, data: { ticketId: "T-1", orderTime } })}\n`;
-    const deeds = [at("checkedInTicket", 1_781_280_000), at("scannedTicket", 1_781_280_060)];
+    const visits = [at("checkedInTicket", 1_781_280_000), at("scannedTicket", 1_781_280_060)];
     const night = async (lines: readonly string[]) => {
-      place.write("deeds.ndjson", lines.join(""));
-      return (await place.tickets(["stream", "deeds.ndjson", "--env", "playground", "--quiet"], service)).stderr;
+      place.write("visits.ndjson", lines.join(""));
+      return (await place.tickets(["stream", "visits.ndjson", "--env", "playground", "--quiet"], service)).stderr;
     };
-    expect(await night(deeds)).toContain("after-final: deeds.ndjson:2");
-    expect(await night([...deeds, at("scannedTicket", 1_781_280_090)])).toContain("after-final: deeds.ndjson:3");
+    expect(await night(visits)).toContain("after-final: visits.ndjson:2");
+    expect(await night([...visits, at("scannedTicket", 1_781_280_090)])).toContain("after-final: visits.ndjson:3");
   });
 
-  test("values that nobody named are told of each file", { tags: ["long"] }, async () => {
+  test("values that nobody named are reported for each file", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("tickets.config.yaml", CHECK_INS);
     place.write("a.csv", "T,At,In\nA,1781280000,yes\nB,1781280000,oui\n");
@@ -124,7 +124,9 @@ describe("--quiet", () => {
     expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
   });
 
-  test("values that nobody named are told again as soon as it is about another row", { tags: ["long"] }, async () => {
+  test("values that nobody named are reported again as soon as they stand in another row", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     place.write("tickets.config.yaml", CHECK_INS);
     const night = async (...rows: readonly string[]): Promise<string> => {
@@ -142,7 +144,7 @@ describe("--quiet", () => {
     expect(await night(d)).not.toContain("oui");
   });
 
-  test("what changed since it was accepted is told once for the same values, with what can be done", {
+  test("what changed since it was accepted is reported once for the same values, with what can be done", {
     tags: ["long"],
   }, async () => {
     const { place, service } = await openSales();
@@ -159,7 +161,7 @@ describe("--quiet", () => {
     expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");
   });
 
-  test("a warning that was told while nothing was sent is told again by the night that sends", {
+  test("a warning that was shown while nothing was sent is shown again by the night that sends", {
     tags: ["long"],
   }, async () => {
     const { place, service } = await openSales();
@@ -183,7 +185,7 @@ describe("--quiet", () => {
       });
   });
 
-  test("tells all when something is wrong", { tags: ["long"] }, async () => {
+  test("shows everything when something is wrong", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
     const { exitCode, stderr } = await place.tickets([...SEND, "--quiet"], service);

@@ -59,7 +59,7 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
     actions: { total: 12_000, accepted: 12_000 },
     byAction: { soldTicket: 12_000 },
     chunks: { total: 3, settled: 3 },
-    // A new ledger knows no event; each is told once, in one line together. Nor does it know their currencies.
+    // A new ledger knows no event; each is shown once, in one line together. Nor does it know their currencies.
     problems: { errors: 0, warnings: events + unsure },
     output: place.path("promises.playground.ndjson"),
     rejects: [],
@@ -86,7 +86,7 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
   );
 });
 
-test("a change is told by every command, and is news until a stream has told it", async () => {
+test("a change is reported by every command, and is news until a stream has reported it", async () => {
   const place = openWorkplace({ isWarm: true });
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   place.write("sales.csv", salesTable(3));

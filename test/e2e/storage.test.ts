@@ -1,4 +1,4 @@
-/** Each place in which a disk can be full, read-only or damaged: said, nothing lost, and mended by the same command. */
+/** Each place in which a disk can be full, read-only or damaged: said, nothing lost, and put right by the same command. */
 
 import {
   mkdirSync,

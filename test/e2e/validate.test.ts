@@ -38,7 +38,7 @@ describe("a bad file", () => {
     expect(stderr).toContain("200 invalid");
   });
 
-  test("tells all problems of a row at once", { tags: ["long"] }, async () => {
+  test("shows all problems of a row at once", { tags: ["long"] }, async () => {
     const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", "eventId,ticketId,userId,price,orderTime,imageUrl\nE-1,T-1,,1x,soon,ftp://x\n");
     const { stdout } = await place.tickets(["validate", "sales.csv", "--json"]);

@@ -10,7 +10,7 @@ import { salesTable } from "../support/tables.ts";
 const sampleOf = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(metrics)?.[1]);
 
-test("a night that failed keeps the last success, and both are told to the user's program", async () => {
+test("a night that failed keeps the last success, and both reach the user's program", async () => {
   const [place, service] = [openWorkplace(), await startService()];
   place.write("sales.csv", salesTable(3));
   place.write(

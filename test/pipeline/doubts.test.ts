@@ -46,18 +46,18 @@ test("every night after a run was closed with a doubt names the run and the comm
   field.setFaults();
   const run = await oldestRun(field);
   const next = `tickets settle ${run} --env local`;
-  const isTold = (done: Done, exitCode = 6): void => {
+  const isNamed = (done: Done, exitCode = 6): void => {
     expect([done.exitCode, done.summary?.next]).toEqual([exitCode, next]);
     expect(done.said).toMatch(new RegExp(`[1-4] actions? waits?: run ${run}, of which something is in doubt`));
     if (exitCode === 6) expect(done.said).toContain(`Look, then decide: ${next}`);
   };
   // With nothing else to send, with something new, with what only waits, and where nothing is sent on purpose.
-  isTold(await night(field));
-  isTold(await field.stream(["night.ndjson"], { dryRun: true }), 4);
+  isNamed(await night(field));
+  isNamed(await field.stream(["night.ndjson"], { dryRun: true }), 4);
   await field.write("night.ndjson", [...INPUT, sale("E", "T6")]);
-  isTold(await night(field));
+  isNamed(await night(field));
   await field.write("scans.ndjson", `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T5" } })}\n`);
-  isTold(await field.stream(["scans.ndjson"]));
+  isNamed(await field.stream(["scans.ndjson"]));
 
   const shown = (name: string | undefined, json: boolean) => field.ask("status", { run: name, json });
   expect((await shown(run, false)).said).toContain(`Look, then decide: ${next}`);
@@ -209,7 +209,7 @@ test("a doubt of a closed run: what the service does not have goes into rejects,
   expect(settled.said).toContain("Next: tickets stream night.rejects.ndjson --env local");
 });
 
-test("what was on its way may still be at work there: who looks is told to wait", async () => {
+test("what was on its way may still be at work there: who looks reads to wait", async () => {
   const field = await begin();
   field.setFaults({ fault: "drop", when: "before", on: { request: 2 } }, { fault: "status", status: 500 });
   await night(field);
@@ -263,7 +263,7 @@ test.each([
   [["unnamed", "rejected", "rejected"]],
   [["unnamed", "accepted", "unnamed"]],
   [["rejected", "unnamed", "unsaid"]],
-])("with items that are %j, nobody is told that nothing after the doubt was sent", async (items) => {
+])("with items that are %j, no message says that nothing after the doubt was sent", async (items) => {
   const field = await begin();
   const service = await startService({
     failureOf: ({ action, data }) => {

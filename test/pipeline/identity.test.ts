@@ -119,7 +119,7 @@ describe("sent", () => {
   });
 });
 
-test("changed is told with both values, and not sent", async () => {
+test("changed is shown with both values, and not sent", async () => {
   const field = await openSold();
   const priced = (price: string): object => ({ action: "soldTicket", data: { ...Object(sold("T")).data, price } });
   expect(await night(field, "sales.ndjson", [priced("10")])).toMatchObject({ exitCode: 0 });
@@ -216,7 +216,7 @@ describe("unclear", () => {
       .split("\n")
       .filter((line) => line.includes("unclear:"));
     expect(rejected).toContain('"tickets:row":"?');
-    // Left as it was, it is told again.
+    // Left as it was, it is reported again.
     await field.write("left.rejects.ndjson", `${rejected}\n`);
     const left = await field.stream(["left.rejects.ndjson"]);
     expect(left).toMatchObject({ exitCode: 4, summary: { actions: { accepted: 0, alreadySent: 0, unclear: 1 } } });

@@ -61,7 +61,7 @@ const taken = ({ sandbox }: Field): string =>
 const rejects = (field: Field) => field.read("night.rejects.ndjson");
 
 describe("an action in doubt of which something later was accepted", () => {
-  test("is not sent when a person says that the service lacks it: it is told, and goes into rejects", async () => {
+  test("is not sent when a person says that the service lacks it: it is reported, and goes into rejects", async () => {
     const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
     const settled = await field.settle("not-sent");
     expect(settled.said).toContain("1 action will not be sent: a later one of the same ticket or event was accepted");

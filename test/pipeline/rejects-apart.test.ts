@@ -1,4 +1,4 @@
-/** A rejects file is streamed by itself or beside others of its kind: a row that stands in two files is two deeds. */
+/** A rejects file is streamed by itself or beside others of its kind: a row that stands in two files is two actions. */
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

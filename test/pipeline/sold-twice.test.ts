@@ -117,7 +117,7 @@ describe("a ticket that two rows sell", () => {
     expect(ended.said).toContain(soldTwice(3, 2));
   });
 
-  test("is sent once where the config lets it pass, and told as changed", async () => {
+  test("is sent once where the config lets it pass, and reported as changed", async () => {
     const field = await openOrders("none", ", ticket-sold-twice: warn");
     await night(field, [ANN, CAT]);
     const ended = await night(field, [ANN, BOB, CAT]);

@@ -96,7 +96,7 @@ const KEYED_SCANS = `sources:
 `;
 
 describe("scans in rejects that the ledger does not know", { tags: ["long"] }, () => {
-  /** The first night brings what is accepted; the rejects of the second name no ticket, until they are mended. */
+  /** The first night brings what is accepted; the rejects of the second name no ticket, until they are corrected. */
   async function scanned(first: string, bad: string, config: string): Promise<Field> {
     const field = await openSold(config);
     await field.write("scans.csv", SCANS + first);
@@ -117,8 +117,8 @@ describe("scans in rejects that the ledger does not know", { tags: ["long"] }, (
     ["with a time", scan("gate A", "T", "200"), scan("gate B", "T", "100"), ""],
   ])("are sent once %s", async (_, first, bad, config) => {
     const field = await scanned(first, bad, config);
-    const mended = await streamed(field, ["scans.rejects.csv"], OUTPUT);
-    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 1 });
+    const corrected = await streamed(field, ["scans.rejects.csv"], OUTPUT);
+    expect(corrected.summary?.actions, corrected.said).toMatchObject({ accepted: 1 });
     const again = await streamed(field, ["scans.rejects.csv"], OUTPUT);
     expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
   });

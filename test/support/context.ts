@@ -335,6 +335,6 @@ export async function openSold(
 /** Every action accepted at most once. */
 export function expectNothingDoubled({ engine }: Sandbox): void {
   const accepted = Array.from(engine.processed()).filter(({ status }) => status === "success");
-  const deeds = accepted.map(({ action, eventId, ticketId, data }) => [action, eventId, ticketId, data].join(" "));
-  expect(deeds).toEqual([...new Set(deeds)]);
+  const taken = accepted.map(({ action, eventId, ticketId, data }) => [action, eventId, ticketId, data].join(" "));
+  expect(taken).toEqual([...new Set(taken)]);
 }

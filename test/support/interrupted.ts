@@ -2,8 +2,8 @@
 
 import { expect, onTestFinished } from "vitest";
 import { openRig, type Rig } from "./invariant/rig.ts";
+import { newestChunks, type Placed } from "./invariant/runs.ts";
 import { openSales, type SalesRig } from "./invariant/sales.ts";
-import { newestChunks, type Placed } from "./invariant/told-runs.ts";
 import { readTruth, type TruthOptions } from "./invariant/truth.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 

@@ -5,7 +5,7 @@ import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
-import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { type SharedLedger, sharedLedger } from "../../support/shared-ledger.ts";
 
@@ -90,7 +90,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
       await settleByTruth(rig, rig.placed);
       expect((await rig.run(command)).exitCode).toBe(0);
     }
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
     expect(rig.requests().map(({ length }) => length)).toEqual(Array(chunks).fill(20 / chunks));
     expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
     expect(processedCount(rig)).toBe(20);

@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { settleByTruth } from "../../support/interrupted.ts";
 import { openRig, type Ran, type Rig } from "../../support/invariant/rig.ts";
+import type { Placed } from "../../support/invariant/runs.ts";
 import { EVENTS, placedRows } from "../../support/invariant/sales.ts";
-import type { Placed } from "../../support/invariant/told-runs.ts";
-import { expectAllTold } from "../../support/invariant/truth.ts";
+import { expectAllShown } from "../../support/invariant/truth.ts";
 import {
   type CallFault,
   type FailingCall,
@@ -146,7 +146,7 @@ async function putRight(rig: Rig): Promise<void> {
     again = await rig.run(STREAM);
   }
   expect(again.exitCode, again.stderr).toBe(DONE);
-  await expectAllTold(rig, placed);
+  await expectAllShown(rig, placed);
   expect(rig.requests().flat().length).toBe(placed.length);
   expect(rig.place.read("sales.rejects.csv")).toContain("T-bad");
 }

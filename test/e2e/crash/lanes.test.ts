@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { emptyRig, processedCount, settleByTruth, statesOf } from "../../support/interrupted.ts";
+import { readRuns } from "../../support/invariant/runs.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
-import { readRuns } from "../../support/invariant/told-runs.ts";
-import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
 describe("a process that dies with four lanes", () => {
@@ -59,7 +59,7 @@ describe("a process that dies with four lanes", () => {
     expect(rig.requests()).toHaveLength(2);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
     expect(rig.requests()).toHaveLength(begun.length);
-    await expectAllTold(rig, placed, IN_LANES);
+    await expectAllShown(rig, placed, IN_LANES);
     expect(summaryIn<Summary>(await rig.run([...command, "--json"])).state).toBe("nothing new");
   });
 
@@ -76,7 +76,7 @@ describe("a process that dies with four lanes", () => {
       expect(questions.length).toBeLessThanOrEqual(4);
       await settleByTruth(rig, placed, IN_LANES);
       expect((await rig.run(command)).exitCode).toBe(0);
-      await expectAllTold(rig, placed, IN_LANES);
+      await expectAllShown(rig, placed, IN_LANES);
       expect(processedCount(rig)).toBe(placed.length);
     },
   );

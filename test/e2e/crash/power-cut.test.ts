@@ -25,9 +25,9 @@ import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { cutBy, HARDEST_CUT } from "../../support/power-cut/cuts.ts";
 import { momentOf, momentOfRequest, processedBy } from "../../support/power-cut/moments.ts";
+import { type RecordedStory, recordStory } from "../../support/power-cut/recorded.ts";
 import { expectPutRight, putRight, type } from "../../support/power-cut/recovery.ts";
 import { FILES, STORIES, type Story } from "../../support/power-cut/stories.ts";
-import { type ToldStory, tell } from "../../support/power-cut/told.ts";
 import { randomOf } from "../../support/random.ts";
 import { HAS_STRACE } from "../../support/strace.ts";
 
@@ -52,8 +52,8 @@ test.skipIf(!HAS_STRACE)(
     const left = [...ofStory].values();
     let hasFailed = false;
     const carryOut = async (story: Story, ofOne: readonly number[]): Promise<void> => {
-      const told = await tell(story);
-      for (const seed of ofOne) if (!hasFailed) await cutOnce(told, seed);
+      const recorded = await recordStory(story);
+      for (const seed of ofOne) if (!hasFailed) await cutOnce(recorded, seed);
     };
     const work = async (): Promise<void> => {
       for (const [at, ofOne] of left) {
@@ -68,28 +68,28 @@ test.skipIf(!HAS_STRACE)(
   },
 );
 
-async function cutOnce(told: ToldStory, seed: number): Promise<void> {
+async function cutOnce(recorded: RecordedStory, seed: number): Promise<void> {
   const random = randomOf(seed);
   const nth = (seed - 1) % OF_ONE_STORY;
   const isHardest = nth === HARDEST || nth === HARDEST_WITHOUT_LEDGER;
-  const moment = isHardest ? momentOfRequest(told, random) : momentOf(told, random);
+  const moment = isHardest ? momentOfRequest(recorded, random) : momentOf(recorded, random);
   const cut = isHardest ? HARDEST_CUT : cutBy(random, moment.torn);
   const said: string[] = [];
-  const processed = processedBy(told, moment, random, isHardest ? 1 : undefined);
-  told.service.restore(processed);
-  told.disk().play(told.trace, moment.at).write(cut);
-  const step = told.steps.findLastIndex(({ from }) => from < moment.at);
+  const processed = processedBy(recorded, moment, random, isHardest ? 1 : undefined);
+  recorded.service.restore(processed);
+  recorded.disk().play(recorded.trace, moment.at).write(cut);
+  const step = recorded.steps.findLastIndex(({ from }) => from < moment.at);
   try {
-    if (nth === HARDEST_WITHOUT_LEDGER) await expectLossNoticed(told, step, said);
-    else await expectRecovery(told, step, random() < 0.3, said);
+    if (nth === HARDEST_WITHOUT_LEDGER) await expectLossNoticed(recorded, step, said);
+    else await expectRecovery(recorded, step, random() < 0.3, said);
   } catch (cause) {
-    const { operation } = told.trace.findLast(({ end }) => end <= moment.at) ?? {};
+    const { operation } = recorded.trace.findLast(({ end }) => end <= moment.at) ?? {};
     throw new Error(
       [
         cause instanceof Error ? cause.message : String(cause),
-        `FIRST_CUT=${seed} CUTS=1: ${told.story.name}`,
+        `FIRST_CUT=${seed} CUTS=1: ${recorded.story.name}`,
         `cut in step ${step + 1} after ${JSON.stringify(operation, (key, value) => (key === "bytes" ? undefined : value))}`,
-        `of ${told.sent.length} requests, ${processed.length - told.earlier.length} were processed`,
+        `of ${recorded.sent.length} requests, ${processed.length - recorded.earlier.length} were processed`,
         ...cut.story,
         ...said,
       ].join("\n"),
@@ -97,28 +97,30 @@ async function cutOnce(told: ToldStory, seed: number): Promise<void> {
   }
 }
 
-async function expectRecovery(told: ToldStory, cut: number, goesOn: boolean, said: string[]): Promise<void> {
-  const done = told.story.before.map(({ args }) => args).concat(told.steps.slice(0, cut).map(({ args }) => args));
-  for (const [at, { args }] of told.steps.entries()) {
+async function expectRecovery(recorded: RecordedStory, cut: number, goesOn: boolean, said: string[]): Promise<void> {
+  const done = recorded.story.before
+    .map(({ args }) => args)
+    .concat(recorded.steps.slice(0, cut).map(({ args }) => args));
+  for (const [at, { args }] of recorded.steps.entries()) {
     if (at < cut || (at > cut && !goesOn && done.at(-1)?.[0] === "stream")) continue;
     // What was in doubt is settled by now, perhaps in another run.
     if (at > cut && args[0] === "settle") continue;
-    await putRight(told, args, said);
+    await putRight(recorded, args, said);
     done.push(args);
   }
   const files = Object.keys(FILES).filter((name) => done.some((args) => args.includes(name)));
-  expectPutRight(told, files);
+  expectPutRight(recorded, files);
 }
 
 /** Where the ledger is lost in the power cut, the list of runs tells of it. */
-async function expectLossNoticed(told: ToldStory, step: number, said: string[]): Promise<void> {
-  const { place, service, story } = told;
+async function expectLossNoticed(recorded: RecordedStory, step: number, said: string[]): Promise<void> {
+  const { place, service, story } = recorded;
   const before = service.processed().length;
   const names = ["ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-journal"];
   const lost = [...names.map((name) => `state/playground/${name}`), story.output];
   for (const name of lost) rmSync(place.path(name), { recursive: true, force: true });
   said.push(`lost: ${lost.join(", ")}`);
-  const { exitCode } = await type(told, told.steps[step]?.args ?? [], said);
+  const { exitCode } = await type(recorded, recorded.steps[step]?.args ?? [], said);
   expect(exitCode).toBe(USAGE);
   expect(service.processed().length).toBe(before);
 }

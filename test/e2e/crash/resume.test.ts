@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
-import { expectAllTold } from "../../support/invariant/truth.ts";
+import { expectAllShown } from "../../support/invariant/truth.ts";
 
 test.each(["answered", "settled", "projected", "ended"] as const)(
   "resume that dies at %s is repeated",
@@ -19,7 +19,7 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
     expect(again.exitCode).toBe(point === "ended" ? 0 : 6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(resume)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   },
 );
 

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
+import { readRuns } from "../../support/invariant/runs.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
-import { readRuns } from "../../support/invariant/told-runs.ts";
-import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { readPromises, salesTable } from "../../support/tables.ts";
 
 describe("settle", () => {
@@ -28,7 +28,7 @@ describe("settle", () => {
       expect(died.killed).toBe(true);
       expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
       expect((await rig.run(command)).exitCode).toBe(0);
-      await expectAllTold(rig, rig.placed);
+      await expectAllShown(rig, rig.placed);
     },
   );
 
@@ -49,7 +49,7 @@ describe("settle", () => {
     expect(looked.stderr).toContain("A slow service may still be working on it: wait longer than that can take");
     expect((await rig.run([...settle, "--chunk", "2", "--sent"])).exitCode).toBe(0);
     expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 
   test.each([
@@ -62,7 +62,7 @@ describe("settle", () => {
       expect((await statesOf(rig))[1]).toBe(state);
     }
     expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 
   describe.each([

@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
+import { readRuns } from "../../support/invariant/runs.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
-import { readRuns } from "../../support/invariant/told-runs.ts";
-import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
 describe("signals", () => {
@@ -64,10 +64,10 @@ describe("signals", () => {
     const died = await rig.run(resume, { interruption: { kind: "boundary", point: "settled", time: 2 } });
     expect(died.killed).toBe(true);
     expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 
-  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is told", {
+  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is shown", {
     tags: ["long"],
   }, async () => {
     const rig = await salesRig(20);
@@ -83,7 +83,7 @@ describe("signals", () => {
       actions: { total: 5, accepted: 5 },
       resumed: { run, state: "finished", actions: { total: 20, accepted: 20 } },
     });
-    await expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
+    await expectAllShown(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
     expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
   });
 
@@ -100,7 +100,7 @@ describe("signals", () => {
       },
     });
     expect(ran.exitCode, ran.stderr).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 
   test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
@@ -122,6 +122,6 @@ describe("signals", () => {
     expect(new Set(await statesOf(rig))).toEqual(new Set(["answered", "planned"]));
     rig.sandbox.setFaults({ rules: [] });
     expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 });

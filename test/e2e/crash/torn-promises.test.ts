@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { salesRig, settleByTruth } from "../../support/interrupted.ts";
 import type { SalesRig } from "../../support/invariant/sales.ts";
-import { expectAllTold } from "../../support/invariant/truth.ts";
+import { expectAllShown } from "../../support/invariant/truth.ts";
 import { readPromises } from "../../support/tables.ts";
 
 describe("a promises file that a power cut left torn", () => {
@@ -37,7 +37,7 @@ describe("a promises file that a power cut left torn", () => {
     expect((await rig.run(command)).exitCode).toBe(6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   };
   test("is cut back and completed: it ends in the middle of a line", { tags: ["long"] }, () => isCutBack(MIDDLE));
   test.each(TAILS)("is cut back and completed: %s", { tags: ["long"] }, (_, tear) => isCutBack(tear));
@@ -49,7 +49,7 @@ describe("a promises file that a power cut left torn", () => {
     expect((await rig.run(command)).exitCode).toBe(6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
   });
 
   test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", {

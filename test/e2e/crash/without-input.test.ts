@@ -4,9 +4,9 @@ import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { readRuns } from "../../support/invariant/runs.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
-import { readRuns } from "../../support/invariant/told-runs.ts";
-import { expectAllTold } from "../../support/invariant/truth.ts";
+import { expectAllShown } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
 describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, () => {
@@ -29,7 +29,7 @@ describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, 
     expect(resumed.exitCode, "the input that this command names is gone").toBe(2);
     expect(resumed.stderr).toContain("events.csv");
     expect(rig.requests().map(({ length }) => length)).toEqual(Array(200).fill(50));
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
     expect((await readRuns(rig)).map(({ state }) => state)).toEqual(["finished"]);
   });
 
@@ -37,7 +37,7 @@ describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, 
     const { rig, command } = await killedAt150();
     rig.place.write("sales.csv", "no table at all");
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
+    await expectAllShown(rig, rig.placed);
     rig.place.write("sales.csv", salesTable(10_000));
     const summary = summaryIn<Summary>(await rig.run([...command, "--json"]));
     expect(summary.actions).toMatchObject({ total: 10_001, alreadySent: 10_000, accepted: 1 });

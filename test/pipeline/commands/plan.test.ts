@@ -89,14 +89,14 @@ describe("values that no action takes", () => {
     expect(said).toContain("2 rows skipped: Status = Deleted (2).");
   });
 
-  test("what skip does not name is told, also of the row that gives the event", async () => {
+  test("what skip does not name is reported, also of the row that gives the event", async () => {
     const { exitCode, said } = await run(["open", "paid", "open"]);
     expect(exitCode).toBe(0);
     expect(said).toContain('No when, skip or expect names "open" (2 times, first in line 2).');
     expect(said).toContain("1 row gives only the event: Status = open (1).");
   });
 
-  test("a value that is written nearly as named is told", async () => {
+  test("a value that is written nearly as named is reported", async () => {
     const config = SIMPLE.replace("when: {Status: Refunded}", "when: {Status: refundd}").replace(", Refunded]", "]");
     const { said } = await run(["paid", "Refunded"], config);
     expect(said).toContain('"Refunded" (line 3; did you mean "refundd"?)');
@@ -110,7 +110,7 @@ describe("values that no action takes", () => {
 });
 
 describe("a file that no rule fits", () => {
-  test("is told which patterns there are, and without a config of tickets init", async () => {
+  test("names the patterns that there are, and without a config of tickets init", async () => {
     const text = "A,B\n1,2\n";
     expect((await told("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
     expect((await told("Report.csv", text, SIMPLE)).said).toContain(
@@ -118,7 +118,7 @@ describe("a file that no rule fits", () => {
     );
   });
 
-  test("that two sources match is told with the place of the second", async () => {
+  test("that two sources match is reported with the place of the second", async () => {
     const config = `${SIMPLE}  more: {match: "*.csv", action: soldTicket}\n`;
     expect((await told("guests.csv", "ID,Status\nt1,paid\n", config)).said).toMatch(
       /tickets\.config\.yaml:10:\d+ sources\.more\.match: guests\.csv matches two sources, guests and more/,

@@ -16,26 +16,26 @@ async function openSales(header: string, ...rows: readonly string[]): Promise<Fi
   return field;
 }
 
-async function expectMended(field: Field): Promise<void> {
+async function expectCorrected(field: Field): Promise<void> {
   const rejects = await field.read("sales.rejects.csv");
   expect(rejects.split("x.00")).toHaveLength(2);
   await field.write("sales.rejects.csv", rejects.replace("x.00", "1.00"));
-  const mended = await field.stream(["sales.rejects.csv"]);
-  expect(mended.exitCode, mended.said).toBe(0);
+  const corrected = await field.stream(["sales.rejects.csv"]);
+  expect(corrected.exitCode, corrected.said).toBe(0);
   expect(processedBy(field.sandbox)).toBe("E T2 T1");
 }
 
-test("in a heading: the rejects are written, added to, and read once they are mended", async () => {
+test("in a heading: the rejects are written, added to, and read once they are corrected", async () => {
   const field = await openSales(`${SALE_COLUMNS},"Seat\rNo"`, "E,T1,u1,x.00,1768600000,5", "E,T2,u2,1.00,1768600001,6");
   const first = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
   expect(first.summary, first.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 2 } });
   const second = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
   expect(second.summary, second.said).toMatchObject({ rows: { invalid: 1 }, actions: { alreadySent: 2 } });
   expect(second.exitCode).toBe(4);
-  await expectMended(field);
+  await expectCorrected(field);
 });
 
-test("in a cell: the rejects are read once they are mended", async () => {
+test("in a cell: the rejects are read once they are corrected", async () => {
   const field = await openSales(
     `${SALE_COLUMNS},Note`,
     'E,T1,u1,x.00,1768600000,"by\rmail"',
@@ -43,7 +43,7 @@ test("in a cell: the rejects are read once they are mended", async () => {
   );
   const first = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
   expect(first.exitCode, first.said).toBe(4);
-  await expectMended(field);
+  await expectCorrected(field);
 });
 
 test("in the name of an input: the promises are written as a table, and imported into a new ledger", async () => {

@@ -6,9 +6,9 @@ import { expectCountsToAddUp, type Summary } from "../counts.ts";
 import type { SharedLedger } from "../shared-ledger.ts";
 import type { PromiseLine } from "../tables.ts";
 import { type Interruption, openRig, type Ran, type Rig } from "./rig.ts";
-import { MAYBE_SENT, type Placed } from "./told-runs.ts";
+import { MAYBE_SENT, type Placed } from "./runs.ts";
 import { type Trial, type TrialInterruption, writeTrial } from "./trial.ts";
-import { expectAllTold, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
+import { expectAllShown, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
 
 export interface Tally {
   readonly boundaries: Map<CrashPoint, number>;
@@ -121,7 +121,7 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
         throw new Error(`unexpected exit code ${ran.exitCode}`);
     }
   }
-  const { runs } = await expectAllTold(rig, placed, options);
+  const { runs } = await expectAllShown(rig, placed, options);
 
   // Once more: nothing is sent that the service has, and nothing that was written is touched.
   const requests = rig.requests().length;

@@ -4,7 +4,7 @@ import type { Action } from "../../../src/actions/actions.ts";
 import type { SharedLedger } from "../shared-ledger.ts";
 import { readTable, salesTable } from "../tables.ts";
 import { openRig, type Ran, type Rig } from "./rig.ts";
-import type { Placed } from "./told-runs.ts";
+import type { Placed } from "./runs.ts";
 
 export const EVENTS = "eventId,currency\nE-1,EUR\n";
 

@@ -9,7 +9,7 @@ import { stringifyJson } from "../../../src/actions/json.ts";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
 import { historyArbitrary } from "../arbitraries.ts";
-import type { Placed } from "./told-runs.ts";
+import type { Placed } from "./runs.ts";
 
 export interface Trial {
   readonly history: readonly Action[];

@@ -9,7 +9,7 @@ import { parseJson } from "../../../src/actions/json.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
-import { MAYBE_SENT, type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
+import { MAYBE_SENT, type Placed, placeText, readRuns, type ShownRun } from "./runs.ts";
 
 /** A chunk whose fate a person must say, and what it really was. */
 export interface Question {
@@ -20,7 +20,7 @@ export interface Question {
 }
 
 export interface Truth {
-  readonly runs: readonly ToldRun[];
+  readonly runs: readonly ShownRun[];
   readonly questions: readonly Question[];
 }
 
@@ -138,7 +138,7 @@ function expectSameFate(
   place: string,
   sent: Sent | undefined,
   { status, actionPromise }: PromiseLine,
-  { run }: ToldRun,
+  { run }: ShownRun,
   { shuffled = false }: TruthOptions,
 ): void {
   if (sent === undefined) throw new Error(`${place} is told as ${status}, but was not processed`);
@@ -157,7 +157,7 @@ const echoOf = ({ action, eventId, ticketId, nftId }: ProcessedAction): string =
   JSON.stringify([action, action === "soldTicket" || ticketId === null ? eventId : null, ticketId, nftId]);
 
 /** Behind a chunk whose fate is open, nothing about the same event or ticket was begun. */
-function expectNothingAfterDoubts({ run, chunks }: ToldRun, rows: ReadonlyMap<string, Row>): void {
+function expectNothingAfterDoubts({ run, chunks }: ShownRun, rows: ReadonlyMap<string, Row>): void {
   const doubted = new Map<Row, number>();
   for (const chunk of chunks) {
     const own = chunk.rows.flatMap((place) => rows.get(place) ?? []);
@@ -176,7 +176,7 @@ const isRelated = (one: Row, other: Row): boolean =>
 const EVERYTHING = "";
 
 /** What a run sent came in the order of the input. */
-function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = false }: TruthOptions): void {
+function expectOrder({ run }: ShownRun, records: readonly Sent[], { inLanes = false }: TruthOptions): void {
   const sent = records.filter((each) => each.run === run && isTaken(each)).toSorted((one, other) => one.at - other.at);
   const last = new Map<string, Row>();
   const follow = (name: string, row: Row): void => {
@@ -194,7 +194,7 @@ function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = fal
   }
 }
 
-function questionsOf({ run, chunks }: ToldRun, doubtful: ReadonlyMap<string, Sent | undefined>): readonly Question[] {
+function questionsOf({ run, chunks }: ShownRun, doubtful: ReadonlyMap<string, Sent | undefined>): readonly Question[] {
   return chunks.flatMap(({ chunk, state, rows }): readonly Question[] => {
     if (state !== "in doubt" && state !== "refused") return [];
     const taken = rows.filter((place) => {
@@ -208,7 +208,7 @@ function questionsOf({ run, chunks }: ToldRun, doubtful: ReadonlyMap<string, Sen
 }
 
 /** Also when all is done: nothing is open, nothing is lost, and every outcome stands in its promises file exactly once. */
-export async function expectAllTold(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
+export async function expectAllShown(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const truth = await readTruth(rig, input, options);
   expect(truth.questions).toEqual([]);
   const told = new Set<string>();
@@ -240,7 +240,7 @@ export function readOutput(path: string): readonly PromiseLine[] {
   return readTable(text) as unknown as readonly PromiseLine[]; // numbers as text, which nobody here minds
 }
 
-function expectOneOutcomeEach({ run, chunks, lines, total }: ToldRun): void {
+function expectOneOutcomeEach({ run, chunks, lines, total }: ShownRun): void {
   const open = chunks.filter((chunk) => isOpen(chunk));
   const unsent = chunks.filter(({ state }) => state === "planned" || state === "abandoned");
   const count = [...open, ...unsent].reduce((sum, each) => sum + each.count, 0);

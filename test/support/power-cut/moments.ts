@@ -1,7 +1,7 @@
 /** When the power is cut, and what the service had processed by then. */
 
+import type { RecordedStory } from "./recorded.ts";
 import type { ProcessedRequest } from "./service.ts";
-import type { ToldStory } from "./told.ts";
 
 /** So many calls after a request has left: its answer, and what comes of it. */
 const NEAR = 12;
@@ -14,7 +14,7 @@ export interface Moment {
 }
 
 /** Any moment, one near a request, or one at which a file was about to be forced to the disk: each file as often as any other. */
-export function momentOf({ trace, sent }: ToldStory, random: () => number): Moment {
+export function momentOf({ trace, sent }: RecordedStory, random: () => number): Moment {
   const anyOf = <T>(choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T; // none is empty
   const after = (call: number): number => (trace[Math.max(0, call)] ?? trace.at(-1))?.end ?? 0;
   switch (anyOf(["any", "request", "sync"] as const)) {
@@ -35,7 +35,7 @@ export function momentOf({ trace, sent }: ToldStory, random: () => number): Mome
 }
 
 /** A place of the log at which a request had just left. */
-export function momentOfRequest({ trace, sent }: ToldStory, random: () => number): Moment {
+export function momentOfRequest({ trace, sent }: RecordedStory, random: () => number): Moment {
   const leftAt = sent[Math.floor(random() * sent.length)]?.leftAt;
   return { at: trace.find(({ start }) => start === leftAt)?.end ?? 0 };
 }
@@ -46,7 +46,7 @@ export function momentOfRequest({ trace, sent }: ToldStory, random: () => number
  * @param chance of each request that may or may not have been processed.
  */
 export function processedBy(
-  { earlier, sent }: ToldStory,
+  { earlier, sent }: RecordedStory,
   { at }: Moment,
   random: () => number,
   chance = 0.5,

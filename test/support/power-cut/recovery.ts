@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { expect } from "vitest";
 import type { Ended } from "../bin.ts";
 import { readPromises, readTable } from "../tables.ts";
+import type { RecordedStory } from "./recorded.ts";
 import { FILES, OPEN_ROWS, plannedRows } from "./stories.ts";
-import type { ToldStory } from "./told.ts";
 
 /** More than any state needs. */
 const MOST_ROUNDS = 8;
@@ -13,71 +13,71 @@ const DONE = [0, 4];
 const IN_DOUBT = 6;
 
 /** Types a command again until it is done; each doubt is settled by what the service has. */
-export async function putRight(told: ToldStory, args: readonly string[], said: string[]): Promise<void> {
+export async function putRight(recorded: RecordedStory, args: readonly string[], said: string[]): Promise<void> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const ended = await type(told, args, said);
+    const ended = await type(recorded, args, said);
     if (DONE.includes(ended.exitCode ?? -1)) return;
     if (ended.exitCode !== IN_DOUBT) throw new Error(`unexpected exit code ${ended.exitCode}`);
-    await settleByTruth(told, ended, said);
+    await settleByTruth(recorded, ended, said);
     if (args[0] === "settle") return;
   }
   throw new Error(`not done after ${MOST_ROUNDS} rounds`);
 }
 
-export async function type({ place, env }: ToldStory, args: readonly string[], said: string[]): Promise<Ended> {
+export async function type({ place, env }: RecordedStory, args: readonly string[], said: string[]): Promise<Ended> {
   const ended = await place.tickets(args, { env, isWarm: true });
   said.push(`$ tickets ${args.join(" ")}\n${ended.stderr}exit ${ended.exitCode}`);
   return ended;
 }
 
-async function settleByTruth(told: ToldStory, { stderr }: Ended, said: string[]): Promise<void> {
+async function settleByTruth(recorded: RecordedStory, { stderr }: Ended, said: string[]): Promise<void> {
   const [, run] = /tickets settle ([0-9a-f]{8})/.exec(stderr) ?? [];
   if (run === undefined) throw new Error("no run is named that could be settled");
   const settle = ["settle", run, "--env", "playground"];
-  const { stderr: shown } = await type(told, settle, said);
-  const has = new Set(acceptedBy(told).map(({ deed }) => deed));
+  const { stderr: shown } = await type(recorded, settle, said);
+  const has = new Set(acceptedBy(recorded).map(({ action }) => action));
   const chunks = chunksIn(shown);
   expect(chunks.length, shown).toBeGreaterThan(0);
-  for (const { chunk, deeds } of chunks) {
-    const first = deeds.findIndex((deed) => !has.has(deed));
-    const taken = first === -1 ? deeds.length : first;
-    if (deeds.slice(taken).some((deed) => has.has(deed))) throw new Error(`only a part of ${deeds} was taken`);
-    const part = taken > 0 && taken < deeds.length ? ["--first", String(taken)] : [];
+  for (const { chunk, actions } of chunks) {
+    const first = actions.findIndex((action) => !has.has(action));
+    const taken = first === -1 ? actions.length : first;
+    if (actions.slice(taken).some((action) => has.has(action))) throw new Error(`only a part of ${actions} was taken`);
+    const part = taken > 0 && taken < actions.length ? ["--first", String(taken)] : [];
     const answer = taken > 0 ? "--sent" : "--not-sent";
-    await type(told, [...settle, answer, "--chunk", chunk, ...part, "--reason", "looked"], said);
+    await type(recorded, [...settle, answer, "--chunk", chunk, ...part, "--reason", "looked"], said);
   }
 }
 
 /** The chunks in doubt that `settle` shows, with their actions. */
-function chunksIn(shown: string): readonly { readonly chunk: string; readonly deeds: readonly string[] }[] {
-  const deedAt = new Map(plannedRows(Object.keys(FILES)).map(({ place, deed }) => [place, deed]));
+function chunksIn(shown: string): readonly { readonly chunk: string; readonly actions: readonly string[] }[] {
+  const actionAt = new Map(plannedRows(Object.keys(FILES)).map(({ place, action }) => [place, action]));
   return shown.split(/^(?=Chunk \d)/m).flatMap((text) => {
     const [, chunk] = /^Chunk (\d+)/.exec(text) ?? [];
-    const deeds = [...text.matchAll(/^ {2}(\S+:\d+) \w/gm)].map(([, place = ""]) => deedAt.get(place) ?? place);
-    return chunk === undefined ? [] : [{ chunk, deeds }];
+    const actions = [...text.matchAll(/^ {2}(\S+:\d+) \w/gm)].map(([, place = ""]) => actionAt.get(place) ?? place);
+    return chunk === undefined ? [] : [{ chunk, actions }];
   });
 }
 
-const processedBy = ({ service }: ToldStory) => service.processed().flatMap(({ actions }) => actions);
-const acceptedBy = (told: ToldStory) => processedBy(told).filter(({ promise }) => promise !== undefined);
+const processedBy = ({ service }: RecordedStory) => service.processed().flatMap(({ actions }) => actions);
+const acceptedBy = (recorded: RecordedStory) => processedBy(recorded).filter(({ promise }) => promise !== undefined);
 
 /**
  * Nothing is lost, doubled, out of order or untold, once commands with these files were put right.
  *
  * @param isSettled whether somebody may have had to say that something was sent.
  */
-export function expectPutRight(told: ToldStory, files: readonly string[]): void {
-  const { place, story } = told;
+export function expectPutRight(recorded: RecordedStory, files: readonly string[]): void {
+  const { place, story } = recorded;
   const rows = plannedRows(files);
   const { refusedTicket } = story.rules;
-  const wanted = rows.filter(({ deed }) => deed !== `soldTicket ${refusedTicket}`);
-  const accepted = acceptedBy(told);
+  const wanted = rows.filter(({ action }) => action !== `soldTicket ${refusedTicket}`);
+  const accepted = acceptedBy(recorded);
   for (const [eventId, ofEvent] of Map.groupBy(wanted, (row) => row.eventId)) {
-    const [first, ...taken] = accepted.filter((each) => each.eventId === eventId).map(({ deed }) => deed);
-    const [event, ...sales] = ofEvent.map(({ deed }) => deed);
+    const [first, ...taken] = accepted.filter((each) => each.eventId === eventId).map(({ action }) => action);
+    const [event, ...sales] = ofEvent.map(({ action }) => action);
     expect(first, `what the service has taken of ${eventId}`).toBe(event);
     // Lanes send the sales of one event beside each other.
-    const order = (deeds: readonly string[]) => (story.lanes > 1 ? deeds.toSorted() : deeds);
+    const order = (actions: readonly string[]) => (story.lanes > 1 ? actions.toSorted() : actions);
     expect(order(taken), `what the service has taken of ${eventId}`).toEqual(order(sales));
   }
   expect(accepted.length).toBe(wanted.length);
@@ -87,11 +87,11 @@ export function expectPutRight(told: ToldStory, files: readonly string[]): void 
   const promised = lines.filter(({ status }) => status === "success" || status === "settled");
   const shown = promised.map(({ source, line, actionPromise }) => `${source}:${line} ${actionPromise || "by hand"}`);
   const byHand = new Set(promised.filter((each) => !each.actionPromise).map(({ source, line }) => `${source}:${line}`));
-  const promises = new Map(accepted.map(({ deed, promise }) => [deed, promise]));
+  const promises = new Map(accepted.map(({ action, promise }) => [action, promise]));
   expect(shown.toSorted(), story.output).toEqual(
-    wanted.map(({ place: at, deed }) => `${at} ${byHand.has(at) ? "by hand" : promises.get(deed)}`).toSorted(),
+    wanted.map(({ place: at, action }) => `${at} ${byHand.has(at) ? "by hand" : promises.get(action)}`).toSorted(),
   );
-  const refusals = processedBy(told).length - accepted.length;
+  const refusals = processedBy(recorded).length - accepted.length;
   expect(lines.length - promised.length, "lines of rejections").toBeLessThanOrEqual(refusals);
   if (refusals > 0) expect(lines.length).toBeGreaterThan(promised.length);
 
@@ -104,11 +104,11 @@ export function expectPutRight(told: ToldStory, files: readonly string[]): void 
       `rejects of ${name}`,
     ).toEqual(open);
   }
-  expectNothingElse(told, files);
+  expectNothingElse(recorded, files);
 }
 
 /** Nothing was set aside, and nothing was written elsewhere. */
-function expectNothingElse({ place, story }: ToldStory, files: readonly string[]): void {
+function expectNothingElse({ place, story }: RecordedStory, files: readonly string[]): void {
   const rejects = files.filter((name) => OPEN_ROWS[name]).map((name) => name.replace(".csv", ".rejects.csv"));
   const known = [...Object.keys(FILES), ...rejects, story.output, "home", "state", "tmp"];
   expect(readdirSync(place.folder).toSorted()).toEqual(known.toSorted());

@@ -6,7 +6,7 @@ import { acceptedItem, type Item, type Service, type ServiceRequest, startServic
 /** An action as the service processed it. */
 interface Processed {
   /** `soldTicket T-1`. */
-  readonly deed: string;
+  readonly action: string;
   readonly eventId: string;
   /** Undefined where the service refused it. */
   readonly promise: string | undefined;
@@ -38,7 +38,7 @@ export interface RememberingService {
   restore(processed: readonly ProcessedRequest[]): void;
 }
 
-const deedOf = ({ action, data }: Item): string => `${action} ${data.ticketId ?? data.eventId}`;
+const nameOf = ({ action, data }: Item): string => `${action} ${data.ticketId ?? data.eventId}`;
 
 export async function startRememberingService(
   { mostActions = Number.POSITIVE_INFINITY, lostTicket, refusedTicket }: ServiceRules,
@@ -48,7 +48,7 @@ export async function startRememberingService(
   const process = (item: Item): { readonly action: Processed; readonly result: unknown } => {
     const isRefused = item.data.ticketId === refusedTicket;
     const promise = isRefused ? undefined : randomUUID();
-    const action = { deed: deedOf(item), eventId: String(item.data.eventId), promise };
+    const action = { action: nameOf(item), eventId: String(item.data.eventId), promise };
     const result =
       promise === undefined ? { status: "error", error: "no" } : { ...acceptedItem(item), actionPromise: promise };
     return { action, result };

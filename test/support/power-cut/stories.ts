@@ -13,7 +13,7 @@ interface Step {
 export interface PlannedRow {
   /** `sales.csv:2` */
   readonly place: string;
-  readonly deed: string;
+  readonly action: string;
   readonly eventId: string;
 }
 
@@ -64,8 +64,8 @@ export const OPEN_ROWS: Readonly<Record<string, readonly string[]>> = {
 export function plannedRows(names: readonly string[]): readonly PlannedRow[] {
   return names.flatMap((name) =>
     readTable(FILES[name] ?? "").flatMap(({ eventId = "", ticketId, price = "0.00" }, at) => {
-      const deed = ticketId === undefined ? `newEvent ${eventId}` : `soldTicket ${ticketId}`;
-      return Number.isNaN(Number(price)) ? [] : [{ place: `${name}:${at + 2}`, deed, eventId }];
+      const action = ticketId === undefined ? `newEvent ${eventId}` : `soldTicket ${ticketId}`;
+      return Number.isNaN(Number(price)) ? [] : [{ place: `${name}:${at + 2}`, action, eventId }];
     }),
   );
 }

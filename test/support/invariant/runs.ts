@@ -17,37 +17,37 @@ export interface Placed {
 /** `sales.csv:2` */
 export const placeText = ({ source, line }: Pick<Placed, "source" | "line">): string => `${source}:${line}`;
 
-export interface ToldRun {
+export interface ShownRun {
   readonly run: string;
   readonly state: string;
   readonly output: string | null;
   /** In the order in which they are sent. */
-  readonly chunks: readonly ToldChunk[];
+  readonly chunks: readonly ShownChunk[];
   /** What `results` says of each action, by its row. */
   readonly lines: ReadonlyMap<string, PromiseLine>;
   /** How many actions it has. */
   readonly total: number;
 }
 
-interface ToldChunk extends Chunk {
+interface ShownChunk extends Chunk {
   /** The rows of its actions, in order; none where nothing of it can have been sent. */
   readonly rows: readonly string[];
 }
 
 /** Every run, the oldest first. */
-export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
+export async function readRuns(rig: Rig): Promise<readonly ShownRun[]> {
   const runs = await shortly(rig);
   if (runs.length === 0) return [];
   expect(runs.length, "status tells the last 20 runs").toBeLessThan(20);
   const lines = Map.groupBy(readPromises(await ask(rig, "results")), ({ run }) => run);
-  const told: ToldRun[] = [];
+  const told: ShownRun[] = [];
   for (const { run, state, output, actions } of runs) {
     const ofRun = new Map<string, PromiseLine>();
     for (const line of lines.get(run) ?? []) {
       expect(ofRun.has(placeText(line)), `${placeText(line)} has one line in ${run}`).toBe(false);
       ofRun.set(placeText(line), line);
     }
-    const chunks: ToldChunk[] = [];
+    const chunks: ShownChunk[] = [];
     for (const chunk of await chunksOf(rig, run)) chunks.push({ ...chunk, rows: await rowsOf(rig, run, chunk, ofRun) });
     const { accepted, rejected, inDoubt, notSent } = actions;
     told.push({ run, state, output, chunks, lines: ofRun, total: accepted + rejected + inDoubt + notSent });
@@ -77,7 +77,7 @@ async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-type Shortly = Pick<ToldRun, "run" | "state" | "output"> & Pick<Summary, "actions">;
+type Shortly = Pick<ShownRun, "run" | "state" | "output"> & Pick<Summary, "actions">;
 
 async function shortly(rig: Rig): Promise<readonly Shortly[]> {
   const { runs } = JSON.parse(await ask(rig, "status", "--json")) as { readonly runs: readonly Shortly[] };

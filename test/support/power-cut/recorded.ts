@@ -15,7 +15,7 @@ interface SentRequest {
   readonly processedAt: number;
 }
 
-export interface ToldStory {
+export interface RecordedStory {
   readonly story: Story;
   readonly place: Workplace;
   readonly service: RememberingService;
@@ -31,7 +31,7 @@ export interface ToldStory {
   disk(): Disk;
 }
 
-export async function tell(story: Story): Promise<ToldStory> {
+export async function recordStory(story: Story): Promise<RecordedStory> {
   const place = openWorkplace();
   for (const [name, text] of Object.entries(FILES)) place.write(name, text);
   // Outside of the folder, which is the disk.
@@ -47,7 +47,7 @@ export async function tell(story: Story): Promise<ToldStory> {
   }
   const earlier = [...service.processed()];
   const disk = readDisk(place.folder);
-  const steps: ToldStory["steps"][number][] = [];
+  const steps: RecordedStory["steps"][number][] = [];
   const trace: Traced[] = [];
   let run = "";
   for (const step of story.steps) {
