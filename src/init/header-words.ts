@@ -269,7 +269,7 @@ export function actionInFileName(fileName: string): "invalidatedTicket" | "resol
 
 /** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
 const EVENT_ID_NAME =
-  /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
+  /^(?:event|show|performance|veranstaltungs?|va)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo|numero|num|n)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
 export const isEventIdName = (name: string): boolean => EVENT_ID_NAME.test(joinedWords(name));
 
 const OTHER_IDS: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.userId.split(" ")]);

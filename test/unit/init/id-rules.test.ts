@@ -41,3 +41,8 @@ b2,2.60,Ball,12.00
     );
   });
 });
+
+test.each(["VA-Nr", "Veranstaltungsnummer", "N° évènement", "Número de evento"])("%s is the id of an event", (name) => {
+  const lines = bodyOf("sales.csv", `${name},Barcode,Preis\nV1,B1,12.50\nV1,B2,12.50\n`);
+  expect(ruleOf(lines, "eventId")).toContain(`"{${name}}"   # guess by name`);
+});
