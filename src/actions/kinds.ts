@@ -179,7 +179,7 @@ const PRICE_HINTS: readonly (readonly [RegExp, string])[] = [
   [/^\d{1,3}(?:\.\d{3})+,\d+$/, `${MARKS_DECLARED} decimal: ",", thousands: ".".`],
   [/^\d{1,3}(?:,\d{3})+$/, `${MARKS_DECLARED} thousands: "," or decimal: ",", whichever the file means.`],
   [/^[^\d.-]/, "Give the digits only; the currency is the event's."],
-  [/^-/, "A price is not negative; a refund is an invalidatedTicket."],
+  [/^-/, "A price is not negative; a refund is an invalidatedTicket, by when: {Total: {below: 0}} in the mapping."],
   [/^/, "Give digits, and a point before the decimals."],
 ];
 

@@ -11,7 +11,7 @@ const GROUP_PATTERNS = { ".": "\\.", ",": ",", " ": "[ \\u00a0\\u202f]", "'": "[
 
 export interface AmountOptions {
   readonly decimal: (typeof DECIMAL_MARKS)[number] | undefined;
-  /** Between groups of three digits. */
+  /** Between groups of three digits, or of two before the last three, as in India. */
   readonly thousands: (typeof GROUP_MARKS)[number] | undefined;
   readonly signs: readonly string[];
   readonly path: RulePath;
@@ -32,10 +32,12 @@ export function compileAmount({
   if (decimal === undefined && thousands === ".")
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
   const group = thousands === undefined ? undefined : GROUP_PATTERNS[thousands];
-  const whole = group === undefined ? "\\d+" : `[1-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
+  const whole =
+    group === undefined ? "\\d+" : `[1-9]\\d{0,2}(?:${group}\\d{3})+|[1-9]\\d?(?:${group}\\d\\d)+${group}\\d{3}|\\d+`;
   // Of kr and kr. the longer one must match first, or its point would stay.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);
-  const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);
+  // `12,-` has no decimals.
+  const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(?:(\\d+)|[-\u2013\u2014]))?$`);
   const isPlain = new RegExp(`^\\d+(?:${literalPattern(point)}\\d+)?$`);
   return (text) => {
     if (isPlain.test(text)) return point === "." ? text : text.replace(point, ".");

@@ -36,6 +36,7 @@ export function compileEach(
 ): Each {
   if ("path" in config) return byPath(config.path, context, [...path, "path"], outer);
   const names = context.namesIn(outer);
+  if ("from" in config) return byRange(config, names, path, outer);
   if ("count" in config) return byCount(config.count, names, [...path, "count"]);
   return byMatch(config.in, config.match, names, path);
 }
@@ -43,9 +44,10 @@ export function compileEach(
 /** The names inside both. */
 export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | undefined): EachNames {
   const counts = outer !== undefined || inner !== undefined;
-  if (inner?.item === undefined) return { ...outer, counts };
+  if (inner?.item === undefined) return { ...outer, ...inner, counts };
   return {
     counts,
+    seat: outer?.seat === undefined ? undefined : "outer",
     item: inner.item,
     list: inner.list,
     outer: outer?.item,
@@ -86,6 +88,49 @@ function byCount(template: string, names: Names, path: RulePath): Each {
       return [];
     },
   };
+}
+
+/** `from` and `to` of a block: `A07` to `A12` are six, called so however the block is cut. */
+function byRange(
+  range: { readonly from: string; readonly to: string },
+  names: Names,
+  path: RulePath,
+  outer: EachNames,
+): Each {
+  if (outer.counts) throw new MappingError(path, "can't stand inside another each", "Give from and to to the source.");
+  const [first, last] = (["from", "to"] as const).map((end) =>
+    compileTemplate(range[end], names, [...path, end], "any column is"),
+  );
+  const by = `${range.from} to ${range.to}`;
+  return {
+    by,
+    names: { counts: true, seat: "item" },
+    items: (scope) => {
+      const [from = "", to = ""] = [first?.(scope), last?.(scope)];
+      const seats = seatsBetween(from, to);
+      if (seats === undefined)
+        scope.findings.push(
+          unreadable(
+            by,
+            `${from} to ${to}`,
+            "are not the ends of a block",
+            "Give two numbers, the smaller first, with the same letters before them; a single seat stands in both.",
+          ),
+        );
+      return seats ?? [];
+    },
+  };
+}
+
+function seatsBetween(from: string, to: string): readonly string[] | undefined {
+  const [[, letters, start = ""] = [], [, same, end = ""] = []] = [from, to].map(
+    (text) => /^(.*?)(\d{1,9})$/s.exec(text) ?? [],
+  );
+  const length = Number(end) - Number(start) + 1;
+  if (letters === undefined || letters !== same || length < 1 || length > MOST_REPETITIONS) return undefined;
+  // Numbers without zeros before them grow; those with some keep their width.
+  const width = start.startsWith("0") ? start.length : 1;
+  return Array.from({ length }, (_, at) => letters + String(Number(start) + at).padStart(width, "0"));
 }
 
 function byPath(listPath: string, { columns, optional }: EachContext, path: RulePath, outer: EachNames): Each {

@@ -16,7 +16,7 @@ export const MARKS: readonly (
   [",", " "],
 ];
 
-const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
+const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|kr\.?|Kč|zł|Ft|lei|Fr\.?|R|RM|Rs\.?|円|元|원|[Ee]uro)$/u;
 
 /** No amount is longer, and the search for signs takes time quadratic in the length. */
 const MOST_AMOUNT_TEXT = 100;
@@ -74,6 +74,13 @@ export function formatsThatRead(text: string): readonly string[] {
   const found = FORMATS.filter((format) => readerOf(format)(text) !== undefined);
   return found.includes("iso") ? ["iso"] : found.slice(0, 3);
 }
+
+/** What the text may be as an amount, read in each usual way. */
+export const amountsIn = (text: string): readonly number[] =>
+  MARKS.flatMap(([decimal, thousands]) => {
+    const amount = compileAmount({ decimal, thousands, signs: signsOf(text), path: [] })(text);
+    return amount === undefined ? [] : [Number(amount)];
+  });
 
 /** The ways of writing amounts that fit the text, as the config declares them; several where more than one fits. */
 export function amountsThatRead(text: string): readonly string[] {

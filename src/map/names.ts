@@ -18,6 +18,8 @@ export interface EachNames {
   /** The same of the outer `each`, under `{outer}`. */
   readonly outer?: "json" | readonly string[] | undefined;
   readonly outerList?: string | undefined;
+  /** Where the seat is kept that `{n}` is, of an `each` with `from` and `to`. */
+  readonly seat?: "item" | "outer" | undefined;
 }
 
 /** All names of a rule: those of the file, and what `each` and the lookups add. */
@@ -55,7 +57,8 @@ function addedName(
   lookups: ReadonlyMap<string, Names>,
   path: RulePath,
 ): Read | undefined {
-  if (each.counts && name === "n") return ({ n }) => String(n);
+  const { seat } = each;
+  if (each.counts && name === "n") return seat === undefined ? ({ n }) => String(n) : (scope) => String(scope[seat]);
   const [head = "", ...rest] = name.split(".");
   const below = rest.join(".");
   const lookup = below === "" ? undefined : lookups.get(head);

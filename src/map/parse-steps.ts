@@ -58,6 +58,8 @@ export function amountStep(steps: ValueSteps, { path, label }: ParseContext): St
 }
 
 function amountHint(text: string): string {
+  if (!/\d/.test(text))
+    return `If it means nothing to pay: map: {${JSON.stringify(text)}: "0"}, else: "{…}" with the column.`;
   const ways = amountsThatRead(text);
   if (ways.length === 0) return "Declare decimal, thousands and sign as the file writes them; they are never guessed.";
   return `${ways.join("; ")}. ${NEVER_GUESSED}`;

@@ -272,6 +272,7 @@ const contextOf = (
 function countOf(each: EachConfig | undefined): string | undefined {
   if (each === undefined) return undefined;
   if ("count" in each) return each.count;
+  if ("from" in each) return undefined;
   return "path" in each ? `{${each.path}.length}` : undefined;
 }
 

@@ -70,7 +70,10 @@ const regularExpression = () =>
     if (typeof pattern === "string") context.addIssue({ code: "custom", message: pattern });
   });
 
-/** What a column holds: one of several texts, none of them, or whether it is empty. */
+const bound = () => text("a number").regex(/^-?\d{1,12}(?:\.\d{1,6})?$/, { error: "needs a number such as 0" });
+const bounds = [z.strictObject({ below: bound() }), z.strictObject({ above: bound() })] as const;
+
+/** What a column holds: an amount of some size, one of several texts, none of them, or whether it is empty. */
 const test = named(
   "test",
   z.union(
@@ -78,11 +81,12 @@ const test = named(
       blankOrText(),
       listOf(blankOrText()),
       z.strictObject({
-        not: z.union([blankOrText(), z.array(blankOrText())], { error: needs("text or a list of texts") }),
+        not: z.union([blankOrText(), z.array(blankOrText()), ...bounds], { error: needs("text or a list of texts") }),
       }),
+      ...bounds,
       z.strictObject({ empty: oneOf(["true", "false"]).meta({ [SOURCE_TEXT]: true }) }),
     ],
-    { error: needs("text, a list of texts, {not: ...} or {empty: true|false}") },
+    { error: needs("text, a list of texts, {not: ...}, {empty: true|false}, {below: 0} or {above: 0}") },
   ),
 );
 
@@ -100,7 +104,7 @@ const condition = named(
 );
 
 /**
- * One becomes several: by a count, by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
+ * One becomes several: by a count, by the ends of a block of seats (`{n}` is the seat), by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
  * whose named groups are `{item.name}`. `{n}` is the index in all of them, from 1.
  */
 const each = named(
@@ -108,10 +112,11 @@ const each = named(
   z.union(
     [
       z.strictObject({ count: text() }),
+      z.strictObject({ from: text(), to: text() }),
       z.strictObject({ path: text() }),
       z.strictObject({ in: text(), match: regularExpression() }),
     ],
-    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+    { error: needs("{count: ...}, {from: ..., to: ...}, {path: ...} or {in: ..., match: ...}") },
   ),
 );
 

@@ -18,6 +18,7 @@ import { literalPattern } from "./pattern.ts";
 type ReadTime = number | bigint | TimeFault | undefined;
 type Parse = (text: string, toInstant: ToInstant) => ReadTime;
 
+const HOUR = 3600;
 const DAY = 86400;
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
@@ -208,7 +209,10 @@ function parseBy(pattern: RegExp): Parse {
     // A weekday that is not the date's tells that day and month, or the year, are read wrongly.
     const isOf = Math.floor(local / DAY) % 7;
     if (weekday !== undefined && (isOf + 7) % 7 !== indexByName(WEEKDAYS, weekday)) return "impossible";
-    return offset === undefined ? toInstant(local, undefined) : atOffset(local, offset);
+    if (offset !== undefined) return atOffset(local, offset);
+    const time = toInstant(local, undefined);
+    // A day whose midnight is skipped begins with its first instant.
+    return time === "skipped-hour" && parts.hour === undefined ? toInstant(local + HOUR, undefined) : time;
   };
 }
 

@@ -1,7 +1,9 @@
 /** Conditions of rows, and why a row that meets none gives nothing. */
 
 import { cleanText } from "../actions/text.ts";
+import { amountsIn } from "./likely-formats.ts";
 import type { RulePath } from "./mapping-error.ts";
+import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
 import { isList } from "./source.ts";
@@ -33,8 +35,10 @@ export function compileWhen(config: WhenConfig, names: Names, path: RulePath): W
 
 function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   const tests = Object.entries(map).map(([column, condition]) => {
-    const { accepts, ...rest } = compileCondition(condition);
-    const read = compileColumn(column, names, [...path, column]);
+    const bound = boundOf(condition);
+    const cell = compileColumn(column, names, [...path, column]);
+    const read = bound === undefined ? cell : compared(column, cell, bound);
+    const { accepts, ...rest } = compileCondition(bound?.holds ?? condition);
     return { accepts, looked: { label: column, read, ...rest } };
   });
   const holds = (scope: Scope): boolean => {
@@ -44,19 +48,59 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   return { holds, looked: tests.map(({ looked }) => looked) };
 }
 
+/** Which side of a number an amount lies on. */
+interface Bound {
+  readonly word: "below" | "above";
+  readonly than: string;
+  /** The texts of `compared` that meet the condition. */
+  readonly holds: readonly string[];
+}
+
+function boundOf(condition: Condition): Bound | undefined {
+  if (typeof condition === "string" || isList(condition)) return undefined;
+  const isNot = "not" in condition;
+  const inner = isNot ? condition.not : condition;
+  if (typeof inner === "string" || isList(inner) || !("below" in inner || "above" in inner)) return undefined;
+  const [word, than] = "below" in inner ? (["below", inner.below] as const) : (["above", inner.above] as const);
+  return { word, than, holds: isNot ? [`not ${word} ${than}`, ""] : [`${word} ${than}`] };
+}
+
+/** What a cell is compared with a number, in words; empty where it is. However it is written, the answer must be the same. */
+function compared(label: string, cell: Read, { word, than }: Bound): Read {
+  return (scope) => {
+    const text = cell(scope);
+    if (text === "") return "";
+    const answers = new Set(
+      amountsIn(text).map((amount) => (word === "below" ? amount < Number(than) : amount > Number(than))),
+    );
+    const [answer] = answers;
+    if (answer !== undefined && answers.size === 1) return answer ? `${word} ${than}` : `not ${word} ${than}`;
+    scope.findings.push({
+      rule: "value-unexpected" satisfies MappingRule,
+      field: label,
+      value: text,
+      message: `${label} is compared with ${than}, and ${answer === undefined ? "is no amount" : "may be read as two amounts"}.`,
+      hint: "Name its texts one by one in when, or leave such rows out by skip.",
+    });
+    return text;
+  };
+}
+
 interface Test extends Pick<Looked, "presenceOnly" | "named" | "takesOthers"> {
   readonly accepts: (text: string) => boolean;
 }
 
+/** @param condition no bound: what `compared` says of one is a text. */
 function compileCondition(condition: Condition): Test {
   if (typeof condition === "string" || isList(condition)) return oneOf(condition);
-  if ("not" in condition) {
-    const { accepts, named } = oneOf(condition.not);
-    return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
+  if ("empty" in condition) {
+    const wanted = condition.empty === "true";
+    // It always knows an empty cell; other values only where it takes any.
+    return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
   }
-  const wanted = condition.empty === "true";
-  // It always knows an empty cell; other values only where it takes any.
-  return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
+  const excluded = "not" in condition ? condition.not : "";
+  const { accepts, named } = oneOf(typeof excluded === "string" || isList(excluded) ? excluded : "");
+  return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
 }
 
 function oneOf(wanted: string | readonly string[]): Test {

@@ -50,7 +50,10 @@ describe("sources", () => {
       source("each: {in: x, match: '('}"),
       "c.yaml:3:26  sources.s.each.match: is not a valid regular expression: Unterminated group.",
     ],
-    [source("each: 3"), "c.yaml:3:11  sources.s.each: needs {count: ...}, {path: ...} or {in: ..., match: ...}."],
+    [
+      source("each: 3"),
+      "c.yaml:3:11  sources.s.each: needs {count: ...}, {from: ..., to: ...}, {path: ...} or {in: ..., match: ...}.",
+    ],
     [
       source("actions: [{soldTicket: {}, newEvent: {}}]"),
       "c.yaml:3:15  sources.s.actions[0]: needs exactly one action; a dash begins the next.",

@@ -117,6 +117,30 @@ actions:
   });
 });
 
+describe("a block of seats", () => {
+  const yaml = `each: {from: "{First}", to: "{Last}"}
+actions: [{checkedInTicket: {fields: {ticketId: "R-{n}"}}}]`;
+  const block = (first: string, last: string) => `First,Last\n${first},${last}\n`;
+
+  test.each([
+    ["5", "8", ["R-5", "R-6", "R-7", "R-8"]],
+    ["7", "8", ["R-7", "R-8"]],
+    ["A009", "A011", ["R-A009", "R-A010", "R-A011"]],
+    ["12", "12", ["R-12"]],
+  ])("%s to %s", (first, last, tickets) => {
+    expect(dataOf(yaml, block(first, last))).toEqual(tickets.map((ticketId) => ({ ticketId })));
+  });
+
+  test.each([
+    ["8", "5"],
+    ["A1", "B2"],
+    ["5", ""],
+    ["1", "10001"],
+  ])("%j to %j is a problem", (first, last) => {
+    expect(rulesOf(mapText(yaml, block(first, last)).mapped[0])).toEqual(["each-unreadable {First} to {Last}"]);
+  });
+});
+
 describe("13 a total that is divided", () => {
   const yaml = (rest: string) => `each: {count: "{Qty}"}
 actions:
