@@ -7,7 +7,7 @@ import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput, RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { NothingSent } from "../run/stream.ts";
 import type { Context } from "./context.ts";
-import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
+import { reportProblems, reportSkipped } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeBack, describeRows } from "./summary.ts";
 
@@ -51,12 +51,12 @@ export function tellChecked(
   { checked: { plan, problems }, shown }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  tellProblems(reporter, problems, {
-    ...{ most: PROBLEMS_SHOWN, verbose, form: "line", heldFor: plan.held.heldFor, told: shown },
-    // What this run tells is remembered once it has ended and said so.
+  reportProblems(reporter, problems, {
+    ...{ verbose, heldFor: plan.held.heldFor, before: shown },
+    // What this run shows is remembered once it has ended and said so.
     note: (digest) => trace.told.push(digest),
   });
-  tellSkipped(reporter, plan);
+  reportSkipped(reporter, plan);
   tellPending(reporter, plan);
 }
 

@@ -67,7 +67,7 @@ export const LOG_EVENTS = {
   "lock.waiting": { when: "another run holds the ledger", fields: [] },
   "input.read": { when: "it is known how a file is read", fields: ["file", "action"] },
   problem: {
-    when: "a check found something; warnings are told once per rule, with their first place",
+    when: "a check found something: once for each rule and field, with the first place",
     fields: ["rule", "file", "line", "field", "action", "count"],
   },
   "plan.made": { when: "the input is checked, and something is to be sent", fields: ["counts", "actions"] },

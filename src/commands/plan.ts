@@ -16,7 +16,7 @@ import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { tellPending } from "./input-words.ts";
 import { describePreview } from "./preview.ts";
-import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
+import { reportProblems, reportSkipped } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeBack, describeRows } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
@@ -45,13 +45,8 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const { plan, problems } = checked;
   const seen = preview?.result(problems.kept);
   if (seen !== undefined && !options.json) reporter.out(describePreview(seen, plan, verbose));
-  tellProblems(reporter, problems, {
-    most: PROBLEMS_SHOWN,
-    verbose,
-    form: "line",
-    heldFor: plan.held.heldFor,
-  });
-  tellSkipped(reporter, plan);
+  reportProblems(reporter, problems, { verbose, heldFor: plan.held.heldFor });
+  reportSkipped(reporter, plan);
   tellPending(reporter, plan);
   const told = describePlan(plan);
   if (options.json) {

@@ -72,15 +72,14 @@ const [EXAMPLES, EXAMPLES_OF_RULE] = [150, 5];
 const TEXT_SHOWN = 500;
 
 /** What checking found: what is wrong, what to do, and the first rows. */
-export function problemSection({ tallies, kept }: CheckedInput["problems"], { verbose }: Context): Sections {
+export function problemSection({ tallies }: CheckedInput["problems"], { verbose }: Context): Sections {
   const most = Math.max(1, Math.min(EXAMPLES_OF_RULE, Math.floor(EXAMPLES / Math.max(1, tallies.length))));
-  const examples = Map.groupBy(kept, ({ severity, rule }) => `${severity} ${rule}`);
   const sorted = [...tallies].sort(
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
   );
   const groups = sorted.map((tally): Group => {
-    const { rule, severity, first } = tally;
-    const found = (examples.get(`${severity} ${rule}`) ?? [first]).slice(0, most);
+    const { rule, severity, first, kept } = tally;
+    const found = (kept.length === 0 ? [first] : kept).slice(0, most);
     // Said once where all examples say the same.
     const [message, ...others] = new Set(found.map((problem) => problem.message));
     const hints = new Set(found.flatMap(({ hint }) => hint ?? []));

@@ -6,7 +6,7 @@ import type { CheckedInput } from "../run/progress.ts";
 import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts";
 import { type InputOptions, plan as planInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";
-import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
+import { reportProblems, reportSkipped } from "./problems.ts";
 import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
@@ -33,13 +33,8 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   context.notes?.checked(checked);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
-  tellProblems(reporter, problems, {
-    most: PROBLEMS_SHOWN,
-    verbose,
-    form: "block",
-    heldFor: plan.held.heldFor,
-  });
-  tellSkipped(reporter, plan);
+  reportProblems(reporter, problems, { verbose, heldFor: plan.held.heldFor });
+  reportSkipped(reporter, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {
     reporter.error(found);

@@ -5,14 +5,16 @@ import type { Finding, Problem, Severity } from "../actions/problem.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { Row } from "../read/row.ts";
 
-/** What was found of one rule: how often, and the first example. */
-export interface RuleTally {
+/** What was found of one rule and field: how often, and the first example. */
+export interface Tally {
   readonly rule: string;
   readonly severity: Problem["severity"];
   count: number;
   readonly first: Problem;
-  /** How often by kind of action, where the rule tells it. */
+  /** How often by kind of action, where the rule says it. */
   readonly byAction: Map<string, number>;
+  /** Those of them that are kept, in the order of the input. */
+  readonly kept: readonly Problem[];
 }
 
 interface Kept {
@@ -23,14 +25,17 @@ interface Kept {
   readonly nth: number;
 }
 
-interface Tally extends RuleTally {
+interface Tallied extends Omit<Tally, "kept"> {
   first: Problem;
   place: number;
 }
 
+/** A file that invents fields has the others of a rule together, so that memory does not grow with it. */
+const MOST_TALLIES = 50;
+
 export class Problems {
   readonly #cap: number;
-  readonly #tallies = new Map<string, Tally>();
+  readonly #tallies = new Map<string, Tallied>();
   /** Up to twice as many as are kept. */
   readonly #kept: Kept[] = [];
   errors = 0;
@@ -59,9 +64,12 @@ export class Problems {
     return this.#kept.toSorted(byPlace).map(({ problem }) => problem);
   }
 
-  /** One entry per rule and severity, in the order of the input. */
-  get tallies(): readonly RuleTally[] {
-    return [...this.#tallies.values()].sort((one, other) => one.place - other.place);
+  /** One entry per rule, field and severity, in the order of the input. */
+  get tallies(): readonly Tally[] {
+    const kept = Map.groupBy(this.kept, (problem) => this.#keyOf(problem));
+    return [...this.#tallies]
+      .map(([key, tally]) => ({ ...tally, kept: kept.get(key) ?? [] }))
+      .sort((one, other) => one.place - other.place);
   }
 
   /** Whether a warning about the row that is read would be kept. */
@@ -70,15 +78,27 @@ export class Problems {
   }
 
   /** What is seen across rows comes by ticket: the first of the input may come last. */
-  #tallyOf(problem: Problem, place: number): Tally {
-    const { rule, severity } = problem;
-    const known = this.#tallies.get(`${severity} ${rule}`);
+  #tallyOf(problem: Problem, place: number): Tallied {
+    const key = this.#keyOf(problem);
+    const known = this.#tallies.get(key);
     if (known !== undefined && known.place <= place) return known;
     const { mark: _, ...first } = problem;
     if (known !== undefined) return Object.assign(known, { first, place });
-    const tally: Tally = { rule, severity, count: 0, first, place, byAction: new Map() };
-    this.#tallies.set(`${severity} ${rule}`, tally);
+    const tally: Tallied = {
+      rule: problem.rule,
+      severity: problem.severity,
+      count: 0,
+      first,
+      place,
+      byAction: new Map(),
+    };
+    this.#tallies.set(key, tally);
     return tally;
+  }
+
+  #keyOf({ severity, rule, field = "" }: Problem): string {
+    const own = `${severity} ${rule} ${field}`;
+    return this.#tallies.has(own) || this.#tallies.size < MOST_TALLIES ? own : `${severity} ${rule}`;
   }
 
   #cut(): void {

@@ -120,8 +120,9 @@ describe("--quiet", () => {
     place.write("a.csv", "T,At,In\nA,1781280000,yes\nB,1781280000,oui\n");
     place.write("b.csv", "T,At,In\nC,1781280000,yes\nD,1781280000,peut-être\n");
     const { stderr } = await place.tickets(["stream", "a.csv", "b.csv", "--quiet"]);
-    expect(stderr).toContain('warning: value-not-named: a.csv:3 In: No when, skip or expect names "oui"');
-    expect(stderr).toContain('warning: value-not-named: b.csv:3 In: No when, skip or expect names "peut-être"');
+    expect(stderr).toContain("warning: value-not-named (2 times)\n");
+    expect(stderr).toContain('\n    a.csv:3 In: No when, skip or expect names "oui"');
+    expect(stderr).toContain('\n    b.csv:3 In: No when, skip or expect names "peut-être"');
   });
 
   test("values that nobody named are reported again as soon as they stand in another row", {

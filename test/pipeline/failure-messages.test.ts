@@ -50,7 +50,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
       return field.stream(["sales.ndjson"]);
     },
     said: [
-      'sales.ndjson:2 price: "12,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",". [price-invalid]',
+      'price-invalid: sales.ndjson:2 price: "12,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",".',
       "2 rows: 1 mapped, 1 invalid. Nothing was sent. Fix the rows, or send the valid ones with --max-invalid 1.",
     ],
   },

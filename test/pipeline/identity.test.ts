@@ -176,7 +176,7 @@ describe("late", () => {
     await night(field, "updates.ndjson", updates("z"));
     const late = await night(field, "updates.ndjson", updates("a", "b", "c", "d", "z"));
     expect(late.said).toContain("late (4 times");
-    expect(late.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3, updates.ndjson:4.");
+    expect(late.said).toContain("not sent either: updates.ndjson:4\n");
   });
 
   test.each(["orderTime", "nothing"])(
@@ -411,7 +411,7 @@ test("times of one ticket that fall within an input are a problem, which --order
   await field.write("resales.ndjson", [resold("b", 1768600020), resold("a", 1768600010)]);
   const fall = await field.stream(["resales.ndjson"]);
   expect(fall.exitCode).toBe(3);
-  expect(fall.said).toContain("[times-fall]");
+  expect(fall.said).toContain("times-fall");
   expect((await field.stream(["resales.ndjson"], { order: "time" })).summary?.actions).toMatchObject({ accepted: 2 });
   expect(holders(field)).toEqual(["a", "b"]);
 });
@@ -448,13 +448,13 @@ test("an id that is a number with an exponent is not sent, since the next export
     'sources: {s: {match: "gate*", actions: [scannedTicket: {fields: {ticketId: "{id}", orderTime: "{at}"}}]}}\n',
   );
   await field.write("gate.ndjson", '{"id":1.5e3,"at":1768600005}\n');
-  expect((await field.stream(["gate.ndjson"])).said).toContain("[id-number-spelling]");
+  expect((await field.stream(["gate.ndjson"])).said).toContain("id-number-spelling");
   await field.write("items.ndjson", '{"action":"scannedTicket","data":{"ticketId":1.5e3,"orderTime":1768600005}}\n');
-  expect((await field.stream(["items.ndjson"])).said).toContain("[field-type]");
+  expect((await field.stream(["items.ndjson"])).said).toContain("field-type");
   expect(acceptedOf(field, "scannedTicket", "ticketId")).toEqual([]);
   // Whole numbers and texts are taken by what stands there.
   await field.write("scans.ndjson", `${scan("1500")}${scan('"1.5e3"')}`);
-  expect((await field.stream(["scans.ndjson"])).said).not.toContain("[id-number-spelling]");
+  expect((await field.stream(["scans.ndjson"])).said).not.toContain("id-number-spelling");
 });
 
 test("a file and its packed copy are one file given twice", async () => {
