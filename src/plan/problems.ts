@@ -21,7 +21,7 @@ interface Kept {
   readonly problem: Problem;
   /** What was seen across rows comes behind what a row says by itself, in the order of the input. */
   readonly place: number;
-  /** How many were told before. */
+  /** How many came before it. */
   readonly nth: number;
 }
 
@@ -162,7 +162,7 @@ const digest = (parts: readonly string[]): string =>
 /** Why a row is not sent, for its rejects. */
 export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
   const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
-  const told = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
+  const shown = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
   // Several actions of a row may all lack the same.
-  return [...new Set(told)].join(" ");
+  return [...new Set(shown)].join(" ");
 }
