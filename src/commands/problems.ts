@@ -80,12 +80,13 @@ function blockOf(tally: Tally, fresh: number, verbose: boolean): string {
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));
   const hints = new Set(problems.map((problem) => cleanText(problem.hint, LONGEST_HINT)));
-  // What all of them say is said once.
+  // What all of them say is said once; a remedy stands beside the message that it belongs to.
+  const isHintOwn = hints.size > (messages.size > 1 ? 1 : EXAMPLES);
   const lineOf = (problem: Problem): string =>
     [
       whereOf(problem, verbose),
       ...(messages.size > 1 ? [cleanText(problem.message, 400)] : []),
-      ...(hints.size > EXAMPLES ? [cleanText(problem.hint, LONGEST_HINT)] : []),
+      ...(isHintOwn ? [cleanText(problem.hint, LONGEST_HINT)] : []),
     ].join(" ");
   const lines = [...Map.groupBy(problems, lineOf)];
   const head = `${rule}${describeTimes(tally, fresh)}`;
@@ -99,7 +100,7 @@ function blockOf(tally: Tally, fresh: number, verbose: boolean): string {
     messages.size > 1 ? head : `${head}: ${[...messages].join("")}`,
     ...examples.map(([line]) => `    ${line.replace(/:$/, "")}`),
     ...(more === 0 ? [] : [`    ${NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`}`]),
-    ...(hints.size > EXAMPLES ? [] : [...hints].map((hint) => `  ${hint}`)),
+    ...(isHintOwn ? [] : [...hints].map((hint) => `  ${hint}`)),
   ].join("\n");
 }
 
