@@ -1,7 +1,7 @@
 /** Rows of a table that can't be used as they are, or are hardly meant so. */
 
 import { fold } from "../actions/nearest.ts";
-import { cleanText, count, number } from "../actions/text.ts";
+import { cleanText, count, number, quoted } from "../actions/text.ts";
 import type { QuoteFault } from "./csv-records.ts";
 import type { Row } from "./row.ts";
 import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
@@ -23,8 +23,15 @@ export function quoteFaultRow(table: KnownTable, row: Buffer, line: number, faul
   return malformed(line, rawText(row), false, {
     rule: "csv-quotes",
     message: `${messages[fault.kind]} Nothing after this row was read.`,
-    hint: 'Put a cell that holds quotes in quotes and double those inside: "5"" single".',
+    hint: quoteHint(rawText(row)),
   });
+}
+
+function quoteHint(text: string): string {
+  if (text.includes('\\"'))
+    return "A backslash stands before a quote, as PHP writes it: export with doubled quotes instead.";
+  if (/[,;\t|] +"/.test(text)) return "A blank stands between a delimiter and a quote: export without it.";
+  return 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';
 }
 
 export function loneReturnRow(table: KnownTable, row: Buffer, line: number, column: number): Row {
@@ -50,7 +57,8 @@ export function secondHeaderRow(row: Buffer, line: number, kind: SecondHeader): 
 }
 
 export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells: readonly string[]): Row {
-  const expected = table.header?.length ?? 0;
+  const { header } = table;
+  const expected = header?.length ?? 0;
   const given = cells.length;
   const has = `The row has ${count(given, "cell")}, the header has ${number(expected)}`;
   const missing = expected - given === 1 ? "is missing" : "and what follows it are missing";
@@ -58,10 +66,16 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
     given < expected
       ? `${has}: ${columnName(table, given)} ${missing}.`
       : `${has}: cell ${expected + 1} has no column, the last is ${columnName(table, expected - 1)}.`;
+  const isPadded = given > expected && cells.slice(expected).every((cell) => cell.trim() === "");
+  const first = header?.[0] === undefined ? "" : cleanText(header[0], 40);
   const hint =
-    given < expected
-      ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
-      : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
+    given === 1
+      ? `It is ${quoted(cells[0] ?? "")}. If that is no row, take it out, or name it in the source: skip: {${first}: ${quoted(cells[0] ?? "")}}.`
+      : isPadded
+        ? "The cells too many are empty: take the delimiters at the row's end out, or give the header as many."
+        : given < expected
+          ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
+          : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
   return malformed(
     line,
     rawText(row),

@@ -37,7 +37,7 @@ const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
  * Reads CSV strictly, each row with its physical line and its text.
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
- * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
+ * makes the row malformed: it may be the end of another. Blank lines are passed over, also of blanks, and so is a first line `sep=;`, by
  * which spreadsheets declare the delimiter. A row over 1 MiB ends the reading.
  */
 export class CsvParser implements RowParser {
@@ -153,6 +153,7 @@ export class CsvParser implements RowParser {
     const rows: Row[] = [];
     const records = new CsvRecords(bytes, this.#line, table, isEnd);
     while (records.next()) {
+      if (table.header.length > 1 && isBlankLine(records)) continue;
       const row = table.rowOf(records, this.wanted);
       rows.push(row);
       this.stopped = row.kind === "malformed" && !row.bordersKnown;
@@ -163,6 +164,9 @@ export class CsvParser implements RowParser {
     return rows;
   }
 }
+
+const isBlankLine = (records: CsvRecords): boolean =>
+  records.fault === undefined && records.count === 1 && records.cells()[0]?.trim() === "";
 
 /** A table whose header is known. */
 class Table implements CsvDialect, TableText, KnownTable {

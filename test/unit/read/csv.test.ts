@@ -101,7 +101,8 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["several bytes a character", "ä,日本\n😀,é\n", "ä|日本", ["2 😀|é"]],
   ["too few cells", "a,b,c\n1,2\n3,4,5\n", "a|b|c", ["2 ! cell-count", "3 3|4|5"]],
   ["too many cells", "a,b\n1,2,3\n4,5\n", "a|b", ["2 ! cell-count", "3 4|5"]],
-  ["blanks only are a cell", "a,b\n  \n1,2\n", "a|b", ["2 ! cell-count", "3 1|2"]],
+  ["a line of blanks is none", "a,b\n  \n1,2\n", "a|b", ["3 1|2"]],
+  ["blanks only are a cell of a table of one column", "a\n  \n1\n", "a", ["2   ", "3 1"]],
   ["a bare quote", 'a,b\n1,2\n3,5" x\n4,5\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
   ["text after a quote", 'a,b\n1,2\n"3"x,4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
   ["a quote that never closes", 'a,b\n1,2\n3,"4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
@@ -287,7 +288,7 @@ function csvParseRows(text: string, delimiter = ","): string[][] | undefined {
       relax_column_count: true,
       skip_empty_lines: true,
     });
-    return rows.slice(1);
+    return rows.slice(1).filter((cells) => rows[0]?.length === 1 || cells.length > 1 || cells[0]?.trim() !== "");
   } catch {
     return undefined;
   }
