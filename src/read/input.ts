@@ -141,9 +141,13 @@ export class Input implements AsyncDisposable {
     if (head !== undefined) this.#rows = this.#parser.take(head);
     const csv = this.#csv;
     while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
-    const { headerLine } = this.#options.csv ?? {};
+    const { headerLine, delimiter } = this.#options.csv ?? {};
     if (csv?.header !== undefined && headerLine === undefined && !showRejects(csv.header))
-      refuseStrangeHeader(this.file, { header: csv.header, line: csv.headerLine ?? 1 }, this.#rows[0]);
+      refuseStrangeHeader(
+        this.file,
+        { header: csv.header, line: csv.headerLine ?? 1, isSplitAsDeclared: delimiter !== undefined },
+        this.#rows[0],
+      );
     if (csv !== undefined && csv.header === undefined && typeof headerLine === "number" && csv.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",

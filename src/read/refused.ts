@@ -86,6 +86,8 @@ export class NoHeader extends Failure {}
 interface FirstLine {
   readonly header: readonly string[];
   readonly line: number;
+  /** By a delimiter that the source names, which may be the wrong one. */
+  readonly isSplitAsDeclared: boolean;
 }
 
 /**
@@ -93,11 +95,18 @@ interface FirstLine {
  *
  * @param row the first one below it; undefined where there is none.
  */
-export function refuseStrangeHeader(file: InputFile, { header, line }: FirstLine, row: Row | undefined): void {
+export function refuseStrangeHeader(
+  file: InputFile,
+  { header, line, isSplitAsDeclared }: FirstLine,
+  row: Row | undefined,
+): void {
   const name = shownName(file);
   const below = row?.kind === "cells" ? row.whole() : undefined;
   const [only = ""] = header;
-  const packed = header.length > 1 || below === undefined ? [] : DELIMITERS.filter((each) => only.includes(each));
+  const packed =
+    header.length > 1 || isSplitAsDeclared || below === undefined
+      ? []
+      : DELIMITERS.filter((each) => only.includes(each));
   const isQuoted = packed.some((each) => widthOf(only, each) > 1 && widthOf(only, each) === widthOf(below?.[0], each));
   if (isQuoted)
     throw new Failure("usage", `In ${name}, each line is one quoted cell.`, {
