@@ -100,7 +100,7 @@ describe("a ticket that two rows sell", () => {
     const files = await field.stream(["orders.csv", "orders-2.csv"]);
     for (const { exitCode, said } of [fresh, twice, files]) {
       expect(exitCode, said).toBe(3);
-      expect(said.match(/\[ticket-sold-twice\]/g)).toHaveLength(2);
+      expect(said).toContain("ticket-sold-twice (2 times)");
     }
     expect(processedBy(field.sandbox)).toBe("gala A1 A1 A2 A2");
   });
