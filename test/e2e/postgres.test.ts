@@ -148,13 +148,13 @@ test(named("what is wrong with the way to the database is said, and what to do; 
   const at = `127.0.0.1:${server.port}`;
   await server.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
-    ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is not set", "Put the database's URL there"],
+    ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is empty", "Put the database's URL there"],
     [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
     [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
     [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
     [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
     [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
-    [`${server.url}?sslmode=prefer`, 2, "leaves open whether TLS is used", "postgres://"],
+    [`${server.url}?sslmode=prefer`, 2, "has an sslmode that doesn't decide whether TLS is used", "postgres://"],
     [`${server.url}?sslkey=x`, 2, "says sslkey, which the config says", "postgres://"],
     [`postgres://tickets:${SECRET}@${at}/ledgers`, 2, "authentication failed", "Check the user and the password"],
     [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
