@@ -122,7 +122,6 @@ describe("what came from elsewhere reaches a terminal without control characters
       ["validate", file],
       ["plan", file, "--preview"],
       ["plan", file, "-o", "out.ndjson"],
-      ["init", file],
       ["stream", file, "--env", "playground"],
       ["stream", file, "--env", "playground", "--max-invalid", "1", "--verbose"],
       ["status", "--env", "playground"],
@@ -130,6 +129,8 @@ describe("what came from elsewhere reaches a terminal without control characters
       ["stream", "sales.csv", "-o", `${HOSTILE}/promises.ndjson`, "--env", "playground"],
       ["results", HOSTILE, "--env", "playground"],
       ["settle", HOSTILE, "--env", "playground", "--sent", "--reason", HOSTILE],
+      ["init", file],
+      ["validate", file],
     ];
     for (const command of commands) expectPrintable(await place.tickets(command, service));
     expect(place.files().some((name) => name.includes("rejects"))).toBe(true);
