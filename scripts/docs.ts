@@ -103,6 +103,7 @@ function rulesSection(): string {
 
 The config changes what a rule means for you; the sandbox is told the same by \`accept\` in its environment. There are ${shown.size} rules.
 
+<!-- file: rules.yaml -->
 \`\`\`yaml
 rules:
   sold-ticket-without-user: off   # this service takes sales without a user
