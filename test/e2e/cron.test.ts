@@ -29,9 +29,13 @@ test.skipIf(!HAS_CRON)(
   { tags: ["long"] },
   async () => {
     const place = openWorkplace();
-    const recipe = (language: string, folder: string): string => {
-      const block = blocksOf(readPage("docs/nightly.md")).find((each) => each.language === language);
-      return (block?.text ?? "")
+    const recipe = (begins: string, folder: string): string => {
+      const blocks = blocksOf(readPage("docs/nightly.md")).filter(({ text }) => text.startsWith(begins));
+      expect(
+        blocks.map(({ text }) => text),
+        `blocks that begin with ${begins}`,
+      ).toHaveLength(1);
+      return (blocks[0]?.text ?? "")
         .replaceAll("/opt/ticket-stream", ROOT.replace(/\/$/, ""))
         .replace("/srv/exports", folder)
         .replace("--quiet", "--quiet --metrics tickets.prom");
@@ -43,8 +47,8 @@ test.skipIf(!HAS_CRON)(
       { name: "script", command: place.path("night.sh"), service: await startService() },
     ];
     for (const { name, service } of nights) furnish(place, name, service);
-    writeFileSync(place.path("night.sh"), recipe("sh", place.path("script")), { mode: 0o755 });
-    const line = recipe("crontab", place.path("line")).replace("0 3 * * *", "* * * * *");
+    writeFileSync(place.path("night.sh"), recipe("#!/bin/sh\n", place.path("script")), { mode: 0o755 });
+    const line = recipe("0 3 * * * ", place.path("line")).replace("0 3 * * *", "* * * * *");
     const cron = await startCron(place.path("cron"), `${line}* * * * * ${place.path("night.sh")}\n`);
 
     const sent = async (actions: number): Promise<void> => {
