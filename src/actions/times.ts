@@ -27,10 +27,10 @@ export function instantIn(zone: Zone | undefined): ToInstant {
 }
 
 /** The end of an ISO time: an offset, and a zone in brackets. */
-const OFFSET = /^(?: ?([Zz])| ?([+-])(\d{2}):?(\d{2})?)?(?:\[([^\]]+)\])?$/;
+const OFFSET = /^(?: ?([Zz]|UTC|GMT)| ?([+-])(\d{2}):?(\d{2})?)?(?:\[([^\]]+)\])?$/;
 
 /**
- * RFC 3339, and what systems write instead of it: a blank for the T, no seconds, an offset without colon, a zone name in
+ * RFC 3339, and what systems write instead of it: a blank for the T, no seconds, an offset without colon, `UTC`, a zone name in
  * brackets (the offset wins). Undefined when the text has another form.
  */
 export function readIso(text: string, toInstant: ToInstant): number | TimeFault | undefined {

@@ -2,7 +2,8 @@
 
 import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
-import { DATES, FORMATS, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
+import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
+import { namesZone } from "../map/time-format.ts";
 import { minorUnitsIn, says } from "./header-words.ts";
 
 /** The beginning of an export. */
@@ -176,23 +177,6 @@ const BARE_TIMES: readonly (readonly [Times["kind"], string, RegExp])[] = [
   ["clock", "h:mm a", /^\d{1,2}:\d{2} [AaPp][Mm]$/],
 ];
 
-/** What else exports write: JavaScript, WordPress, databases, mail. */
-const MORE_DATES = ["d-MMM-yyyy", "d-MMM-yy"];
-const MORE_CLOCKS = [
-  ...[", h:mm:ss a", ", H:mm:ss", " - h:mm a", " - H:mm", " H:mm 'UTC'", " H:mm:ss 'UTC'", " H:mm:ss 'GMT'"],
-  ...["", " H:mm", " H:mm:ss", " h:mm a"],
-];
-const ALL_FORMATS: readonly string[] = [
-  ...new Set([
-    ...FORMATS,
-    ...[...DATES, ...MORE_DATES].flatMap((date) => MORE_CLOCKS.map((clock) => date + clock)),
-    "yyyyMMdd'T'HHmmss'Z'",
-  ]),
-];
-const ALL_DATES: ReadonlySet<string> = new Set([...DATES, ...MORE_DATES]);
-/** Read as UTC. */
-export const isUtcFormat = (format: string): boolean => /'(?:UTC|GMT|Z)'$/.test(format);
-
 /** Undefined where no single format reads nine in ten cells. */
 function timesOf(column: Cells): Times | undefined {
   const texts = [...column.values.keys()];
@@ -205,25 +189,18 @@ function timesOf(column: Cells): Times | undefined {
         example: first,
         readings: [{ format, fits: texts.length, example: first, isLocal: kind === "clock" }],
       };
-  // A first text that is damaged must not hide how the others are written.
-  const probes = texts.slice(0, 5);
-  const counted = ALL_FORMATS.map((format) => ({ format, read: readerOf(format) }))
-    .filter(({ read }) => probes.some((text) => read(text) !== undefined))
-    .map(({ format, read }) => ({ format, read, fits: texts.filter((text) => read(text) !== undefined).length }));
-  const most = Math.max(0, ...counted.map(({ fits }) => fits));
-  const best = counted.filter(({ fits }) => fits === most);
-  const shown = best.some(({ format }) => format === "iso") ? best.filter(({ format }) => format === "iso") : best;
-  if (most === 0 || cellsThat(column, (text) => shown[0]?.read(text) !== undefined) < column.filled * 0.9)
+  const shown = likelyTimes(texts);
+  if (shown.length === 0 || cellsThat(column, (text) => shown[0]?.read(text) !== undefined) < column.filled * 0.9)
     return undefined;
   const example = texts.find((text) => new Set(shown.map(({ read }) => String(read(text)))).size > 1) ?? first;
   const [reading, ...others] = shown.map(({ format, read, fits }) => ({
     format,
     fits,
     example: isoOf(read(example)),
-    isLocal: format === "iso" ? texts.some(isLocalIso) : !/ Z$/.test(format) && !isUtcFormat(format),
+    isLocal: format === "iso" ? texts.some(isLocalIso) : !namesZone(format),
   }));
   if (reading === undefined) return undefined;
-  const areDates = shown.every(({ format }) => ALL_DATES.has(format));
+  const areDates = shown.every(({ format }) => isDateFormat(format));
   return { kind: areDates ? "date" : "time", example, readings: [reading, ...others] };
 }
 

@@ -6,7 +6,7 @@ import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../map/source.ts";
 import { type Columns, called, eventColumns, looksLikeTime } from "./columns.ts";
 import { type Entry, flow, type Line } from "./config-text.ts";
-import { areMost, type Column, isUtcFormat, textIn } from "./evidence.ts";
+import { areMost, type Column, textIn } from "./evidence.ts";
 import { isIdName, type TimeKind, timeKindOf, WORDS, wordsOf } from "./header-words.ts";
 import { alsoText, ask, choice, inner, namesText, template } from "./notes.ts";
 
@@ -183,7 +183,6 @@ export function timeRule(time: Column, columns: readonly Column[], key: TimeFiel
     value: flow({
       from,
       format: { inQuotes: formats[0] ?? "" },
-      zone: isUtcFormat(only.format) ? "UTC" : undefined,
     }),
     note: `guess: the only way that fits, ${quoted(example)} is ${only.example}; fits ${only.fits} of ${time.values.size} texts`,
   };

@@ -98,7 +98,7 @@ function globPattern(glob: string): string {
       depth -= 1;
       pattern += ")";
     } else if (character === "," && depth > 0) pattern += "|";
-    else pattern += character === "/" || character === "-" ? character : literalPattern(character);
+    else pattern += literalPattern(character);
   }
   return depth === 0 ? pattern : literalPattern(glob);
 }

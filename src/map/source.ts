@@ -138,7 +138,7 @@ const steps = named(
     thousands: oneOf(GROUP_MARKS).optional(),
     /** Text before or after an amount that is dropped, such as `$`. */
     sign: texts("text or a list of texts").optional(),
-    /** Patterns of a time, tried in order: date patterns, `iso`, `unix`, `unix-ms`. */
+    /** Patterns of a time, tried in order: date patterns, `iso`, `unix`, `unix-ms`, `spreadsheet`. */
     format: texts("a date format or a list of formats").optional(),
     /** Of this time; otherwise the source's. */
     zone: zone.optional(),

@@ -11,6 +11,7 @@ import {
   type ToInstant,
 } from "../actions/times.ts";
 import { zoneOf } from "../actions/zones.ts";
+import { calendarNumber } from "./calendar-names.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
@@ -21,11 +22,6 @@ type Parse = (text: string, toInstant: ToInstant) => ReadTime;
 const HOUR = 3600;
 const DAY = 86400;
 
-const MONTHS = "January February March April May June July August September October November December".split(" ");
-/** From the first day of Unix time on. */
-const WEEKDAYS = "Thursday Friday Saturday Sunday Monday Tuesday Wednesday".split(" ");
-const short = (names: readonly string[]) => names.map((name) => name.slice(0, 3));
-
 /** What a token of a pattern reads. */
 interface Token {
   readonly part: "year" | "month" | "day" | "weekday" | "hour" | "minute" | "second" | "fraction" | "half" | "offset";
@@ -33,22 +29,31 @@ interface Token {
   readonly reads: string;
   /** How it shows the probe. */
   readonly probe: string;
+  /** Of names: which one it is, from 0. */
+  readonly numberOf: (name: string) => number | undefined;
 }
 
-const token = (part: Token["part"], reads: string, probe: string): Token => ({ part, reads, probe });
+const token = (part: Token["part"], reads: string, probe: string, form: "full" | "short" = "short"): Token => ({
+  ...{ part, reads, probe },
+  numberOf: (name) => calendarNumber(part === "weekday" ? "weekday" : "month", form, name),
+});
+
+/** Of the names of months and weekdays. */
+const LETTER = "[a-z\\u00c0-\\u017f\\u0300-\\u036f]";
+const ZERO_OFFSET = "z|UTC|GMT";
 
 /** As in Unicode date patterns. */
 const TOKENS: Readonly<Record<string, Token>> = {
   yyyy: token("year", "\\d{4}", "2011"),
   yy: token("year", "\\d\\d", "11"),
-  MMMM: token("month", MONTHS.join("|"), "March"),
-  MMM: token("month", `Sept|${short(MONTHS).join("|")}`, "Mar"),
+  MMMM: token("month", `${LETTER}{3,10}`, "March", "full"),
+  MMM: token("month", `${LETTER}{3,4}\\.?`, "Mar"),
   MM: token("month", "\\d\\d", "03"),
   M: token("month", "\\d\\d?", "3"),
   dd: token("day", "\\d\\d", "04"),
   d: token("day", "\\d\\d?", "4"),
-  EEEE: token("weekday", WEEKDAYS.join("|"), "Friday"),
-  EEE: token("weekday", short(WEEKDAYS).join("|"), "Fri"),
+  EEEE: token("weekday", `${LETTER}{5,10}(?:-feira)?`, "Friday", "full"),
+  EEE: token("weekday", `${LETTER}{2,4}\\.?`, "Fri"),
   HH: token("hour", "\\d\\d", "05"),
   H: token("hour", "\\d\\d?", "5"),
   hh: token("hour", "\\d\\d", "05"),
@@ -58,13 +63,19 @@ const TOKENS: Readonly<Record<string, Token>> = {
   ss: token("second", "\\d\\d", "07"),
   s: token("second", "\\d\\d?", "7"),
   SSS: token("fraction", "\\d{1,9}", "000"),
-  a: token("half", "[ap]\\.?m\\.?", "AM"),
-  Z: token("offset", "z|[+-]\\d{1,2}(?::?\\d{2})?", "+0"),
+  a: token("half", "[ap]\\.?\\s?m\\.?", "AM"),
+  Z: token("offset", `(?:(?:UTC|GMT)?[+-]\\d{1,2}(?::?\\d{2})?|${ZERO_OFFSET})(?:\\s*\\([^()]*\\))?`, "+0"),
   ZZ: token("offset", "z|[+-]\\d{2}:\\d{2}", "+00:00"),
   ZZZ: token("offset", "z|[+-]\\d{4}", "+0000"),
 };
 /** A quoted text, a run of one letter, blanks, anything else. */
 const PIECES = /'((?:[^']|'')*)'|([A-Za-z])\2*|\s+|[^\sA-Za-z']+/g;
+
+/** In `'Z'` or `'UTC'` a zone is meant, whatever the source's is. */
+const UTC_TEXT = token("offset", ZERO_OFFSET, "Z");
+
+/** 1970-01-01 in the days of a spreadsheet. */
+const SPREADSHEET_EPOCH = 25_569;
 
 const KEYWORDS: Readonly<Record<string, Parse>> = {
   iso: readIso,
@@ -74,6 +85,11 @@ const KEYWORDS: Readonly<Record<string, Parse>> = {
     if (milliseconds === undefined) return undefined;
     return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : milliseconds / 1000n;
   },
+  /** Days since 1899-12-30, of a clock without a zone, to the nearest second. */
+  spreadsheet: (text, toInstant) =>
+    /^\d{5}(?:[.,]\d{1,12})?$/.test(text)
+      ? toInstant(Math.round((Number(text.replace(",", ".")) - SPREADSHEET_EPOCH) * DAY), undefined)
+      : undefined,
 };
 
 interface Format {
@@ -125,6 +141,9 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime {
   };
 }
 
+/** Whether all that the format reads names its zone. */
+export const namesZone = (format: string): boolean => !compileFormat(format, []).isLocal;
+
 function withRollover({ rollover, path }: TimeOptions, toInstant: ToInstant): ToInstant {
   if (rollover === undefined) return toInstant;
   const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(rollover) ?? [];
@@ -136,7 +155,7 @@ function withRollover({ rollover, path }: TimeOptions, toInstant: ToInstant): To
 
 function compileFormat(name: string, path: RulePath): Format {
   const keyword = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined;
-  if (keyword !== undefined) return { name, parse: keyword, isLocal: false, probe: undefined };
+  if (keyword !== undefined) return { name, parse: keyword, isLocal: name === "spreadsheet", probe: undefined };
   if (name.split("'").length % 2 === 0) throw new MappingError(path, `${name} has a quote that does not end`);
   const pieces: (Token | string)[] = [];
   for (const piece of name.matchAll(PIECES)) {
@@ -144,22 +163,27 @@ function compileFormat(name: string, path: RulePath): Format {
     // Blanks in quotes are blanks as well, and several are as good as one.
     if (/^\s+$/.test(literal ?? piece[0])) {
       if (pieces.at(-1) !== " ") pieces.push(" ");
-    } else if (literal !== undefined || piece[2] === undefined) pieces.push(literal ?? piece[0]);
+    } else if (literal !== undefined && /^(?:Z|UTC|GMT)$/.test(literal)) pieces.push(UTC_TEXT);
+    else if (literal !== undefined || piece[2] === undefined) pieces.push(literal ?? piece[0]);
     else pieces.push(tokenOf(piece[0], name, path));
   }
   const tokens = pieces.filter((piece) => typeof piece !== "string");
   checkParts(name, tokens, path);
-  const patterns = pieces.map((piece) => {
-    if (piece === " ") return "\\s+";
+  const patterns = pieces.map((piece, at) => {
+    if (piece === " ") return mayLackBlankBefore(pieces[at + 1]) ? "\\s*" : "\\s+";
     return typeof piece === "string" ? literalPattern(piece) : `(?<${piece.part}>${piece.reads})`;
   });
   return {
     name,
-    parse: parseBy(new RegExp(`^${patterns.join("")}$`, "i")),
+    parse: parseBy(new RegExp(`^${patterns.join("")}$`, "i"), tokens),
     isLocal: tokens.every(({ part }) => part !== "offset"),
     probe: pieces.map((piece) => (typeof piece === "string" ? piece : piece.probe)).join(""),
   };
 }
+
+/** `7:15pm` and `7:15 pm` are written by the same systems. */
+const mayLackBlankBefore = (piece: Token | string | undefined): boolean =>
+  typeof piece === "object" && (piece.part === "half" || piece.part === "offset");
 
 function tokenOf(written: string, name: string, path: RulePath): Token {
   const token = /^S+$/.test(written) ? TOKENS.SSS : Object.hasOwn(TOKENS, written) ? TOKENS[written] : undefined;
@@ -182,19 +206,19 @@ function checkParts(name: string, tokens: readonly Token[], path: RulePath): voi
   if (new Set(parts).size !== parts.length) throw refuse("says something twice");
 }
 
-function indexByName(names: readonly string[], written: string): number {
-  const head = written.slice(0, 3).toLowerCase();
-  return names.findIndex((name) => name.slice(0, 3).toLowerCase() === head);
-}
-
 /** No time is longer. */
 const MOST_TIME_TEXT = 200;
 
-function parseBy(pattern: RegExp): Parse {
+function parseBy(pattern: RegExp, tokens: readonly Token[]): Parse {
+  const monthOf = numberReader(tokens, "month");
+  const weekdayOf = numberReader(tokens, "weekday");
   return (text, toInstant) => {
     const parts = text.length > MOST_TIME_TEXT ? undefined : pattern.exec(text)?.groups;
     if (parts === undefined) return undefined;
     const { year = "", month = "", day, weekday, hour: written = 0, minute = 0, second = 0, half, offset } = parts;
+    const monthNumber = monthOf(month);
+    const shownWeekday = weekday === undefined ? NO_WEEKDAY : weekdayOf(weekday);
+    if (monthNumber === undefined || shownWeekday === undefined) return undefined;
     let hour = Number(written);
     if (half !== undefined) {
       if (hour < 1 || hour > 12) return "impossible";
@@ -202,13 +226,13 @@ function parseBy(pattern: RegExp): Parse {
     }
     const local = clockSeconds(
       year.length === 2 ? 2000 + Number(year) : Number(year),
-      /\d/.test(month) ? Number(month) : indexByName(MONTHS, month) + 1,
+      monthNumber + 1,
       ...([Number(day), hour, Number(minute), Number(second)] as const),
     );
     if (local === IMPOSSIBLE) return "impossible";
     // A weekday that is not the date's tells that day and month, or the year, are read wrongly.
     const isOf = Math.floor(local / DAY) % 7;
-    if (weekday !== undefined && (isOf + 7) % 7 !== indexByName(WEEKDAYS, weekday)) return "impossible";
+    if (shownWeekday !== NO_WEEKDAY && (isOf + 7) % 7 !== shownWeekday) return "impossible";
     if (offset !== undefined) return atOffset(local, offset);
     const time = toInstant(local, undefined);
     // A day whose midnight is skipped begins with its first instant.
@@ -216,8 +240,16 @@ function parseBy(pattern: RegExp): Parse {
   };
 }
 
+const NO_WEEKDAY = -1;
+
+/** From 0 on; undefined for a text that is no such name. */
+function numberReader(tokens: readonly Token[], part: "month" | "weekday"): Token["numberOf"] {
+  const token = tokens.find((each) => each.part === part);
+  return (text) => (/^\d/.test(text) ? Number(text) - 1 : token?.numberOf(text));
+}
+
 function atOffset(local: number, written: string): number | TimeFault {
-  const [, sign = "+", hours, minutes] = /^([+-])(\d{1,2}):?(\d{2})?$/.exec(written) ?? [];
+  const [, sign = "+", hours, minutes] = /([+-])(\d{1,2}):?(\d{2})?/.exec(written) ?? [];
   const offset = offsetSeconds(sign, hours, minutes);
   return offset === undefined ? "impossible" : local - offset;
 }

@@ -17,11 +17,7 @@ test.each([
   [`${TIMES}/scans.csv`, "orderTime", 'orderTime: {from: "{Scanned At}", format: "M/d/yyyy, h:mm:ss a"}'],
   [`${TIMES}/orders-dmy.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "d-MMM-yyyy H:mm"}'],
   [`${TIMES}/orders-wp.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "MMMM d, yyyy - h:mm a"}'],
-  [
-    `${TIMES}/orders-utc.csv`,
-    "orderTime",
-    'orderTime: {from: "{Purchase Date}", format: "yyyy-MM-dd H:mm:ss \'UTC\'", zone: UTC}',
-  ],
+  [`${TIMES}/orders-utc.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "iso"}'],
   [
     `${TIMES}/orders-serial.csv`,
     "orderTime",

@@ -19,6 +19,18 @@ describe("a time format", () => {
     ["MMMM d, yyyy HH:mm ZZZ", "March 1, 2026 09:15 +0130", "2026-03-01T07:45:00Z"],
     ["yyyy-MM-dd'T'HH:mm:ss.SSSZZ", "2026-03-01T09:15:22.123456-08:00", "2026-03-01T17:15:22Z"],
     ["d. MMMM yyyy 'um' H 'o''clock'", "1. march 2026 um 9 o'clock", "2026-03-01T09:00:00Z"],
+    ["d MMM yyyy", "3 märz 2026", "2026-03-03T00:00:00Z"],
+    ["d. MMMM yyyy HH:mm", "3. März 2026 09:05", "2026-03-03T09:05:00Z"],
+    ["d MMM yyyy", "3 févr. 2026", "2026-02-03T00:00:00Z"],
+    ["EEEE, d 'de' MMMM 'de' yyyy", "Sexta-feira, 27 de novembro de 2026", "2026-11-27T00:00:00Z"],
+    ["EEE, d MMM yyyy HH:mm:ss Z", "Fri, 27 Nov 2026 19:15:03 GMT", "2026-11-27T19:15:03Z"],
+    ["EEE MMM d yyyy HH:mm:ss Z", "Fri Nov 27 2026 19:15:03 GMT+0100 (CET)", "2026-11-27T18:15:03Z"],
+    ["M/d/yyyy, h:mm:ss a", "11/27/2026, 7:15:03\u202fPM", "2026-11-27T19:15:03Z"],
+    ["d/M/yyyy h:mm a", "27/11/2026 1:05 p. m.", "2026-11-27T13:05:00Z"],
+    ["d/M/yyyy h:mm a", "27/11/2026 7:15pm", "2026-11-27T19:15:00Z"],
+    ["spreadsheet", "46353.80211", "2026-11-27T19:15:02Z"],
+    ["spreadsheet", "46353", "2026-11-27T00:00:00Z"],
+    ["iso", "2026-11-27 19:15:03 UTC", "2026-11-27T19:15:03Z"],
     ["iso", "2026-01-15T10:05+01:00[Europe/Zurich]", "2026-01-15T09:05:00Z"],
     ["iso", "2026-01-15T10:05[Europe/Zurich]", "2026-01-15T09:05:00Z"],
     ["unix", "1756710902", "2025-09-01T07:15:02Z"],
@@ -32,7 +44,10 @@ describe("a time format", () => {
     ["yyyy-MM-dd", "2026-3-1"],
     ["yyyy-MM-dd", "2026-03-01 "],
     ["d.M.yy", "1.2.2026"],
-    ["MMM d yyyy", "Mar. 1 2026"],
+    ["MMM d yyyy", "March 1 2026"],
+    ["MMM d yyyy", "Jui 1 2026"],
+    ["d MMMM yyyy", "1 Brumaire 2026"],
+    ["spreadsheet", "1756710902"],
     ["unix", "1756710902.5"],
   ])("%s does not read %s", (format, text) => {
     expect(timeIn([format], "UTC")(text)).toBeUndefined();
@@ -51,6 +66,12 @@ describe("a time format", () => {
   test("tells a local time without a zone, and one that the clocks skip", () => {
     expect(timeIn(["iso"])("2026-03-29T02:30:00")).toBe("no-zone");
     expect(timeIn(["iso"], "Europe/Berlin")("2026-03-29T02:30:00")).toBe("skipped-hour");
+  });
+
+  test("takes 'Z' and 'UTC' for the zone, whatever the source's is", () => {
+    const read = timeIn(["yyyyMMdd'T'HHmmss'Z'", "d.M.yyyy H:mm 'UTC'"]);
+    expect([read("20261127T191503Z"), read("27.11.2026 19:15 UTC")]).toEqual([1795806903, 1795806900]);
+    expect(timeIn(["spreadsheet"], "Europe/Berlin")("46353.5")).toBe(1795777200);
   });
 
   test("of several is the first that fits", () => {
