@@ -50,11 +50,19 @@ const PLAIN_EVENT = { info: "note", warn: "warning", error: "error" } as const s
   LogEvent["event"]
 >;
 
+/** How a line is said, where it is not as its level has it. */
+interface Manner {
+  /** It is said although all is well. */
+  readonly isDue?: boolean;
+  /** For people on standard output; a log of standard error has it too. */
+  readonly isResult?: boolean;
+}
+
 /** A line that `--quiet` holds back. */
 interface HeldLine {
   readonly line: string;
-  /** It is said although all is well. */
   readonly isDue: boolean;
+  readonly stream: NodeJS.WriteStream;
 }
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
@@ -63,20 +71,26 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const live =
     logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
-  const spinner = live ? await loadSpinner(stderr, colours !== undefined) : undefined;
-  const { say, record, letOut, told } = openSpeech(options, colours, spinner);
+  const spinner = live ? await loadSpinner(stderr, colours(stderr) !== undefined) : undefined;
+  const { say, record, letOut, printed } = openSpeech(options, colours, spinner);
 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
     info: (text, about) => say("info", text, about),
     warn: (text, about) => say("warn", text, about),
-    warnAgain: (text, about) => say("warn", text, about, false),
-    notice: (text, about) => say("info", text, about, true),
+    warnAgain: (text, about) => say("warn", text, about, { isDue: false }),
+    notice: (text, about) => say("info", text, about, { isDue: true }),
     get warnings() {
-      return told.warnings;
+      return printed.warnings;
     },
     error: (text, about) => say("error", text, about),
+    found: {
+      info: (text, about) => say("info", text, about, { isResult: true }),
+      warn: (text, about) => say("warn", text, about, { isResult: true }),
+      warnAgain: (text, about) => say("warn", text, about, { isResult: true, isDue: false }),
+      error: (text, about) => say("error", text, about, { isResult: true }),
+    },
     detail: (text, about) => say("step", text, about),
     log: (text, about) => say("machine", text, about),
     out: (text) => {
@@ -120,41 +134,40 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
 
 /** What is said, to people or as lines of a log, and what is held back of it. */
 function openSpeech(
-  { quiet, verbose, logFormat, logFile, place, stderr }: TerminalOptions,
-  colours: ChalkInstance | undefined,
+  { quiet, verbose, logFormat, logFile, place, stdout, stderr }: TerminalOptions,
+  colours: Colours,
   spinner: Ora | undefined,
 ) {
   const held: HeldLine[] = [];
-  const told = { warnings: 0 };
+  const printed = { warnings: 0 };
 
-  const format = (level: LogLevel, text: string): string => {
+  const format = (level: LogLevel, text: string, stream: NodeJS.WriteStream): string => {
     const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
-    const lines = fitted(`${mark}${cleanLines(text)}`, stderr);
-    if (colours === undefined || mark === "") return `${lines}\n`;
-    const painted = level === "warn" ? colours.yellow(mark) : colours.red(mark);
+    const lines = fitted(`${mark}${cleanLines(text)}`, stream);
+    const paint = mark === "" ? undefined : colours(stream);
+    if (paint === undefined) return `${lines}\n`;
+    const painted = level === "warn" ? paint.yellow(mark) : paint.red(mark);
     return `${painted}${lines.slice(mark.length)}\n`;
   };
-  const show = (line: string, isDue: boolean): void => {
+  const show = (line: string, isDue: boolean, stream: NodeJS.WriteStream): void => {
     if (quiet) {
-      held.push({ line, isDue });
+      held.push({ line, isDue, stream });
       return;
     }
     const spinning = spinner?.isSpinning === true;
     if (spinning) spinner.clear();
-    stderr.write(line);
+    stream.write(line);
     if (spinning) spinner.render();
   };
-  const say = (
-    level: Level,
-    text: string,
-    about: LogEvent | undefined,
-    isDue = level === "warn" || level === "error",
-  ): void => {
+  const say = (level: Level, text: string, about: LogEvent | undefined, manner: Manner = {}): void => {
+    const { isDue = level === "warn" || level === "error", isResult = false } = manner;
     const shown = level === "step" || level === "machine" ? "info" : level;
-    if (level === "warn") told.warnings += 1;
+    if (level === "warn") printed.warnings += 1;
     const line = record(shown, text, about ?? { event: PLAIN_EVENT[shown] });
-    if (logFormat === "json") show(line, isDue);
-    else if (level !== "machine" && (level !== "step" || verbose)) show(format(shown, text), isDue);
+    if (logFormat === "json") show(line, isDue, stderr);
+    const isForPeople = level !== "machine" && (level !== "step" || verbose);
+    const stream = isResult ? stdout : stderr;
+    if (isForPeople && (isResult || logFormat === "pretty")) show(format(shown, text, stream), isDue, stream);
   };
   /** Writes what is said into the log file, and returns the line that says it to programs. */
   const record = (level: LogLevel, text: string, about: LogEvent): string => {
@@ -166,10 +179,10 @@ function openSpeech(
     return line;
   };
   const letOut = (exitCode: number): void => {
-    for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
+    for (const { line, isDue, stream } of held) if (isDue || exitCode !== 0) stream.write(line);
     held.length = 0;
   };
-  return { say, record, letOut, told };
+  return { say, record, letOut, printed };
 }
 
 /** The spinner and the blank behind it, and one column that stays free. */
@@ -239,12 +252,17 @@ function describeSeconds(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-async function loadColours({ stderr, env, logFormat }: TerminalOptions): Promise<ChalkInstance | undefined> {
+/** What paints a stream; undefined for one without colours. */
+type Colours = (stream: NodeJS.WriteStream) => ChalkInstance | undefined;
+
+async function loadColours({ stdout, stderr, env, logFormat }: TerminalOptions): Promise<Colours> {
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
-  const wanted = logFormat === "pretty" && !env.NO_COLOR && (forced || (stderr.isTTY === true && env.TERM !== "dumb"));
-  if (!wanted) return undefined;
+  const isPainted = (stream: NodeJS.WriteStream): boolean =>
+    logFormat === "pretty" && !env.NO_COLOR && (forced || (stream.isTTY === true && env.TERM !== "dumb"));
+  if (![stdout, stderr].some(isPainted)) return () => undefined;
   const { Chalk } = await import("chalk");
-  return new Chalk({ level: 1 });
+  const chalk = new Chalk({ level: 1 });
+  return (stream) => (isPainted(stream) ? chalk : undefined);
 }
 
 async function loadSpinner(stream: NodeJS.WriteStream, isColoured: boolean): Promise<Ora> {

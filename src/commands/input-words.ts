@@ -8,7 +8,7 @@ import type { CheckedInput, RunEvent, UnderstoodInput } from "../run/progress.ts
 import type { NothingSent } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
-import type { Reporter } from "./reporter.ts";
+import type { Findings, Reporter } from "./reporter.ts";
 import { describeBack, describeRows } from "./summary.ts";
 
 /** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
@@ -61,7 +61,7 @@ export function tellChecked(
 }
 
 /** What waits since another run may have sent it, or holds what it depends on. */
-export function tellPending({ warn }: Reporter, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
+export function tellPending({ warn }: Findings, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
       `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run}, of which something is in doubt or still to send, holds ${actions === 1 ? "it or what it depends" : "them or what they depend"} on.`,

@@ -44,10 +44,13 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   traceChecked(context.trace, checked);
   const { plan, problems } = checked;
   const seen = preview?.result(problems.kept);
-  if (seen !== undefined && !options.json) reporter.out(describePreview(seen, plan, verbose));
-  reportProblems(reporter, problems, { verbose, heldFor: plan.held.heldFor });
-  reportSkipped(reporter, plan);
-  tellPending(reporter, plan);
+  if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, plan, verbose)}\n`);
+  // Beside actions that a program reads, what was found is for people.
+  const isOutputFree = !options.json && (seen !== undefined || isWrittenToFile(options));
+  const findings = isOutputFree ? reporter.found : reporter;
+  reportProblems(findings, problems, { verbose, heldFor: plan.held.heldFor });
+  reportSkipped(findings, plan);
+  tellPending(findings, plan);
   const told = describePlan(plan);
   if (options.json) {
     reporter.out(
@@ -58,7 +61,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     reporter.error(`${told} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
-  if (options.output !== undefined && options.output !== "-") {
+  if (isWrittenToFile(options)) {
     const target = await writeActions(checked, options.output, context);
     reporter.info(`${told} Written to ${displayPath(target, context.cwd)}.`);
   } else {
@@ -68,6 +71,10 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const { isNews } = await shownBefore(problems, checked.shown);
   return exitCodeOfDone(plan, { isNews, doubt: undefined });
 }
+
+/** Whether the actions go to a file, and not to standard output. */
+const isWrittenToFile = (options: PlanCommandOptions): options is PlanCommandOptions & { readonly output: string } =>
+  options.output !== undefined && options.output !== "-";
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */
 function describePlan({ rows, actions, newByAction }: Plan): string {

@@ -6,7 +6,7 @@ import { andMore, cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problems, Tally } from "../plan/problems.ts";
-import type { Reporter } from "./reporter.ts";
+import type { Findings } from "./reporter.ts";
 
 /** Examples in a block; `--json` gives all that were kept. */
 const EXAMPLES = 3;
@@ -43,7 +43,7 @@ interface ProblemOptions {
 }
 
 /** Reports errors, then what rows are held for, then warnings. */
-export function reportProblems(reporter: Reporter, { tallies }: Problems, options: ProblemOptions): void {
+export function reportProblems(reporter: Findings, { tallies }: Problems, options: ProblemOptions): void {
   const { verbose, heldFor, before, note } = options;
   for (const tally of tallies) {
     // A row that waits for another is reported with that other.
@@ -135,7 +135,7 @@ function describeHeld({ source, line, rows, first }: HeldFor): string {
   return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
 }
 
-function reportHeld({ error }: Reporter, heldFor: readonly HeldFor[]): void {
+function reportHeld({ error }: Findings, heldFor: readonly HeldFor[]): void {
   for (const each of heldFor.slice(0, MOST_NAMED)) {
     const { source: file, line, rows } = each;
     error(describeHeld(each), { event: "problem", file, line, count: rows });
@@ -164,7 +164,7 @@ function describeReasons(reasons: ReadonlyMap<string, number>): string {
 
 /** Says why rows gave nothing, or only their event; as a warning where no row gave anything else. */
 export function reportSkipped(
-  reporter: Reporter,
+  reporter: Findings,
   { rows, skipReasons, eventOnlyReasons }: Pick<Plan, "rows" | "skipReasons" | "eventOnlyReasons">,
 ): void {
   const eventOnly = [...eventOnlyReasons.values()].reduce((sum, times) => sum + times, 0);

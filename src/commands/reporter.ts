@@ -6,15 +6,21 @@ import type { LogEvent } from "./log-events.ts";
 /** Says a text; `about` is what a program is told of it. */
 type Say = (text: string, about?: LogEvent) => void;
 
-export interface Reporter {
+/** What a check finds, and all else that has a weight. */
+export interface Findings {
   /** Something that happened. */
   readonly info: Say;
   readonly warn: Say;
-  /** A warning that an earlier run has told: no reason to break the silence of `--quiet`. */
+  /** A warning that an earlier run has printed: no reason to break the silence of `--quiet`. */
   readonly warnAgain: Say;
+  readonly error: Say;
+}
+
+export interface Reporter extends Findings {
+  /** The same on standard output, for the command whose result is what it finds. */
+  readonly found: Findings;
   /** What is said even where `--quiet` has nothing to say. */
   readonly notice: Say;
-  readonly error: Say;
   /** For people only with `--verbose`. */
   readonly detail: Say;
   /** For logs only: what people see otherwise, or need not know. */

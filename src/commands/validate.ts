@@ -33,8 +33,9 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   context.notes?.checked(checked);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
-  reportProblems(reporter, problems, { verbose, heldFor: plan.held.heldFor });
-  reportSkipped(reporter, plan);
+  const findings = options.json ? reporter : reporter.found;
+  reportProblems(findings, problems, { verbose, heldFor: plan.held.heldFor });
+  reportSkipped(findings, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {
     reporter.error(found);

@@ -100,6 +100,9 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
   const say = (text: string): void => {
     lines.push(text);
   };
+  const find = (text: string): void => {
+    out.push(`${text}\n`);
+  };
   const stdout = new PassThrough();
   stdout.on("data", (text: Buffer) => out.push(text.toString()));
   const asked: Asked = {
@@ -114,6 +117,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
         warnAgain: say,
         notice: say,
         error: say,
+        found: { info: find, warn: find, warnAgain: find, error: find },
         detail: (text) => {
           say(text);
           watch.onDetail?.(text, asked);

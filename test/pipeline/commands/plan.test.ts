@@ -24,7 +24,8 @@ async function told(file: string, text: string, config?: string, command = verbs
   onTestFinished(() => rm(cwd, { recursive: true }));
   await writeFile(join(cwd, file), text);
   if (config !== undefined) await writeFile(join(cwd, "tickets.config.yaml"), config);
-  const { context, said } = makeContext(cwd, {});
+  const { context, ...asked } = makeContext(cwd, {});
+  const said = (): string => `${asked.said()}\n${asked.out()}`;
   const ended = command({ files: [file], json: false, flags: {} }, context);
   return ended.then(
     (exitCode) => ({ exitCode, said: said() }),
@@ -42,7 +43,7 @@ describe("the counts of a preview", () => {
     await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
     const { context, out } = makeContext(cwd, {});
     await verbs.plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
-    return out().slice(out().indexOf("Actions\n"));
+    return /^Actions\n( .*\n)*/m.exec(out())?.[0] ?? "";
   };
   const SALES = "newEvent,E,EUR,,,\nsoldTicket,E,,T1,ann,1\nsoldTicket,E,,T2,bob,2\n";
 

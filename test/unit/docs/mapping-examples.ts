@@ -181,6 +181,7 @@ export async function runWhole({
           warnAgain: nothing,
           notice: nothing,
           error: say,
+          found: { info: nothing, warn: nothing, warnAgain: nothing, error: say },
           detail: nothing,
           log: nothing,
           progress: nothing,
