@@ -1,6 +1,7 @@
 /** The text of a config as a document. JSON is read as the part of YAML that it is. */
 
 import {
+  type Alias,
   isAlias,
   isCollection,
   isMap,
@@ -84,6 +85,7 @@ class NodeReader {
   readonly #file: string;
   readonly #parsed: ReturnType<typeof parseDocument>;
   readonly #lines: LineCounter;
+  readonly #targets = new Map<Alias, Node | undefined>();
   #nodes = 0;
 
   constructor(file: string, parsed: ReturnType<typeof parseDocument>, lines: LineCounter) {
@@ -126,7 +128,7 @@ class NodeReader {
     }
     if (node === null || node === undefined) return null;
     if (isAlias(node)) {
-      const target = node.resolve(this.#parsed);
+      const target = this.#targetOf(node);
       if (target === undefined) this.#complain(here, path, "there is no anchor of this name before it");
       else if (aliases.includes(target)) this.#complain(here, path, "an alias can't contain itself");
       else return this.read(target, path, here, [...aliases, target]);
@@ -143,6 +145,12 @@ class NodeReader {
     if (asked !== undefined) this.#complain(here, path, `is still to be filled in: ${cleanText(asked, 200)}`);
     else if (isCut(node)) this.#complain(this.at(cutAt(node)), path, CUT);
     return written;
+  }
+
+  /** Each alias is looked up once: the look walks through the whole document. */
+  #targetOf(alias: Alias): Node | undefined {
+    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#parsed));
+    return this.#targets.get(alias);
   }
 
   #readMap(map: YAMLMap, path: ConfigPath, here: Position, aliases: readonly Node[]): object {

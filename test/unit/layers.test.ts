@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, posix, relative, sep } from "node:path";
+import { dirname, join, posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
 import { CHUNK_STATES } from "../../src/ledger/chunks.ts";
-import { DYNAMIC, importsOf, withoutComments } from "../support/imports.ts";
+import { importsOf, withoutComments } from "../support/imports.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -46,9 +46,6 @@ function layerOf(path: string): string {
   return (path.split("/")[0] ?? "").replace(/\.ts$/, "");
 }
 
-/** But for the beginning of a lookahead, in a pattern of words. */
-const ANY_DYNAMIC = /\bimport\((?!\?)/g;
-
 const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
 
 describe("the layers of src/", () => {
@@ -67,38 +64,6 @@ describe("the layers of src/", () => {
       .filter((target) => !allowed.includes(layerOf(target)));
     expect(forbidden).toEqual([]);
   });
-
-  it.each(files)("%s names what it imports, with its extension", (path) => {
-    const source = readFileSync(join(SRC, path), "utf8");
-    const code = withoutComments(source);
-    expect([...code.matchAll(ANY_DYNAMIC)].length).toBe([...code.matchAll(DYNAMIC)].length);
-    const known = new Set(files);
-    for (const target of importsOf(source).filter((each) => each.startsWith("."))) {
-      const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
-      expect(known, `${target} of ${relative(".", path)}`).toContain(file);
-    }
-  });
-});
-
-describe("the packages that src/ imports", () => {
-  const isOfThePackage = (target: string) => {
-    const [, name = "", subpath] = /^((?:@[^/]+\/)?[^/]+)(\/.+)?$/.exec(target) ?? [];
-    if (subpath === undefined) return true;
-    const manifest = readFileSync(join(SRC, "../node_modules", name, "package.json"), "utf8");
-    return JSON.parse(manifest).exports !== undefined; // Node then refuses what it does not name
-  };
-
-  it.each(files)("%s takes only what they offer", (path) => {
-    const targets = importsOf(readFileSync(join(SRC, path), "utf8")).filter((target) => !/^(?:\.|node:)/.test(target));
-    expect(targets.filter((target) => !isOfThePackage(target))).toEqual([]);
-  });
-
-  it.each([
-    ["cosmiconfig", true],
-    ["csv-parse/sync", true],
-    ["@noble/hashes/sha3.js", true],
-    ["cosmiconfig/dist/Explorer.js", false],
-  ])("%s: %s", (target, isTheirs) => expect(isOfThePackage(target)).toBe(isTheirs));
 });
 
 /** Files that import each other, directly or through others: each set once. */
@@ -188,22 +153,6 @@ describe("the files of src/", () => {
     ]);
     expect(circlesOf(new Map(imports))).toEqual([]);
   });
-
-  it.each<[string, Record<string, readonly string[]>, readonly (readonly string[])[]]>([
-    ["none", { a: ["b"], b: ["c"], c: [] }, []],
-    ["a file of itself", { a: ["a"] }, [["a"]]],
-    ["two, beside what only leads there", { a: ["b"], b: ["c"], c: ["b"] }, [["b", "c"]]],
-    [
-      "two circles",
-      { a: ["b"], b: ["a", "c"], c: ["d"], d: ["c"] },
-      [
-        ["a", "b"],
-        ["c", "d"],
-      ],
-    ],
-  ])("are found: %s", (_, imports, circles) => {
-    expect(circlesOf(new Map(Object.entries(imports)))).toEqual(circles);
-  });
 });
 
 /** What reaches a person, a terminal, or the process as a whole. */
@@ -217,21 +166,4 @@ describe("the core of src/run/", () => {
       expect(OF_THE_PROCESS.exec(code)?.[0]).toBeUndefined();
     },
   );
-});
-
-describe("the reading of imports", () => {
-  it.each([
-    ['import { a } from "./a.ts";', ["./a.ts"]],
-    ['import type { A } from "./a.ts";', ["./a.ts"]],
-    ['import {\n  a,\n  type B,\n} from "../x/a.ts";', ["../x/a.ts"]],
-    ['import "./effects.ts";', ["./effects.ts"]],
-    ['export * from "./a.ts";', ["./a.ts"]],
-    ['export { a } from "./a.ts";\nexport const b = 1;\nimport c from "./c.ts";', ["./a.ts", "./c.ts"]],
-    ['const { a } = await import("./a.ts");', ["./a.ts"]],
-    ['type A = import("./a.ts").A;', ["./a.ts"]],
-    ['new Worker(new URL("./worker.ts", import.meta.url));', ["./worker.ts"]],
-    ['/** import { a } from "./a.ts"; */\n// import "./b.ts";', []],
-    ['export const text = "from";', []],
-    ['const url = "https://example.com"; import { a } from "./a.ts";', ["./a.ts"]],
-  ])("%s", (source, expected) => expect(importsOf(source)).toEqual(expected));
 });
