@@ -7,9 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { z } from "zod";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import type { Engine, ResultItem } from "./engine.ts";
+import type { ResultItem } from "./engine.ts";
 import { drainedOrGone, STATUS_CODES, sendJson, sendText } from "./http.ts";
-import { PROMISE_STATUSES } from "./view.ts";
 
 /** A request that a fault strikes, and what can be done with it. */
 export interface Exchange {
@@ -20,7 +19,6 @@ export interface Exchange {
   readonly process: (items: readonly unknown[], withhold?: ReadonlySet<number>) => readonly ResultItem[];
   /** Numbers from 0 to below 1, the same ones for the same seed, request and rule. */
   readonly random: () => number;
-  readonly engine: Engine;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +39,6 @@ const whichItems = z.union([
   z.strictObject({ count: z.int().positive() }),
   z.strictObject({ probability: z.number().min(0).max(1) }),
 ]);
-type WhichItems = z.infer<typeof whichItems>;
 /** The items that a fault touches: by 0-based place, every n-th, some at random, or a share of them at random. */
 const items = whichItems.optional();
 /** How many items are processed before the fault, the first N of them for a number. */
@@ -118,21 +115,6 @@ export const KINDS = {
       sendText(response, status, fault.body);
     },
   ),
-  redirect: kind(
-    {
-      status: z.literal([301, 302, 303, 307, 308]).optional(),
-      location: z
-        .string()
-        .regex(/^[!-~]+$/)
-        .optional(),
-      processed,
-    },
-    ({ status = 307, location = "/elsewhere/stream", ...fault }, exchange) => {
-      processSome(exchange, fault.processed ?? "none");
-      exchange.response.setHeader("Location", location);
-      sendJson(exchange.response, status, { message: "Moved" });
-    },
-  ),
   drop: kind(
     { when: z.enum(["at-headers", "before", "after"]), processed, reset: z.boolean().optional() },
     (fault, exchange) => {
@@ -190,40 +172,11 @@ export const KINDS = {
   }),
   /** They are processed, and changed: other keys, or something else in their place. `top` changes the answer around them. */
   changed: kind({ items, body: anything, ...keys, top: z.strictObject(keys).optional() }, (fault, exchange) => {
-    const data = changedItems(exchange, fault.items, (item) => ("body" in fault ? fault.body : withKeys(item, fault)));
+    const touched = placesOf(fault.items, exchange);
+    const change = (item: ResultItem): unknown => ("body" in fault ? fault.body : withKeys(item, fault));
+    const data = exchange.process(exchange.items).map((item, at) => (touched.has(at) ? change(item) : item));
     sendJson(exchange.response, 200, withKeys({ status: "success", data }, fault.top ?? {}));
   }),
-  /** The ordinary answer; what is said of these promises from then on, whatever their age. */
-  "promise-status": kind({ items, status: z.enum(PROMISE_STATUSES).optional() }, (fault, exchange) =>
-    sendChanged(exchange, fault.items, (item) => {
-      if (item.status === "success") exchange.engine.setStatus(item.actionPromise, fault.status ?? "error");
-      return item;
-    }),
-  ),
-  "missing-promise": kind({ items, empty: z.boolean().optional() }, (fault, exchange) =>
-    sendChanged(exchange, fault.items, (item) =>
-      withKeys(item, fault.empty ? { with: { actionPromise: "" } } : { without: ["actionPromise"] }),
-    ),
-  ),
-  "duplicate-promise": kind({ items, of: z.enum(["neighbour", "earlier-request"]).optional() }, (fault, exchange) => {
-    const earlier = firstPromise(exchange);
-    sendChanged(exchange, fault.items, (item, at, results) => {
-      const neighbour = results[at === 0 ? 1 : at - 1];
-      const others = neighbour?.status === "success" ? neighbour.actionPromise : undefined;
-      const actionPromise = fault.of === "earlier-request" ? earlier : others;
-      return actionPromise === undefined ? item : { ...item, actionPromise };
-    });
-  }),
-  "echo-mismatch": kind({ items, field: z.enum(["action", "id"]).optional(), value: anything }, (fault, exchange) =>
-    sendChanged(exchange, fault.items, (item) => {
-      const name =
-        fault.field === "action" ? "action" : (["ticketId", "nftId", "eventId"] as const).find((id) => id in item);
-      if (name === undefined) return item;
-      const other = name === "action" && item.action !== "newEvent" ? "newEvent" : `${item[name]}-other`;
-      return { ...item, [name]: fault.value === undefined ? other : fault.value };
-    }),
-  ),
-
   // ---- the ordinary items in another answer ----
 
   /** `status` once more, before the one that counts for most readers: the last one. */
@@ -323,14 +276,6 @@ export const KINDS = {
     response.on("finish", () => request.socket.destroy());
     sendJson(response, 413, messageOf(413));
   }),
-  "not-json": kind(
-    { body: z.string().optional() },
-    ({ body = "<html><body>It works!</body></html>" }, { response, process, items }) => {
-      process(items);
-      response.setHeader("Content-Type", "text/html");
-      sendText(response, 200, body);
-    },
-  ),
   /** The ordinary answer; then the kept-alive connection is closed, announced or not. */
   close: kind(
     { announce: z.boolean().optional(), afterMs: milliseconds.optional() },
@@ -372,36 +317,12 @@ function sendItems({ response }: Exchange, data: readonly unknown[]): void {
   sendJson(response, 200, { status: "success", data });
 }
 
-/** Processes all items; gives something else for those that the fault touches. */
-function changedItems(
-  exchange: Exchange,
-  which: WhichItems | undefined,
-  change: (item: ResultItem, at: number, results: readonly ResultItem[]) => unknown,
-): readonly unknown[] {
-  const results = exchange.process(exchange.items);
-  const touched = placesOf(which, exchange);
-  return results.map((item, at) => (touched.has(at) ? change(item, at, results) : item));
-}
-
-function sendChanged(
-  exchange: Exchange,
-  which: WhichItems | undefined,
-  change: Parameters<typeof changedItems>[2],
-): void {
-  sendItems(exchange, changedItems(exchange, which, change));
-}
-
 function withKeys(object: object, { with: more = {}, without = [] }: z.infer<z.ZodObject<typeof keys>>): object {
   return Object.fromEntries(Object.entries({ ...object, ...more }).filter(([name]) => !without.includes(name)));
 }
 
-function firstPromise({ engine }: Exchange): string | undefined {
-  for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
-  return undefined;
-}
-
 /** The 0-based places that are meant; one at random where nothing says so. */
-function placesOf(which: WhichItems = { count: 1 }, { items, random }: Exchange): ReadonlySet<number> {
+function placesOf(which: z.infer<typeof whichItems> = { count: 1 }, { items, random }: Exchange): ReadonlySet<number> {
   const places = Array.from(items.keys());
   if (Array.isArray(which)) return new Set(which.filter((place) => place < places.length));
   if ("count" in which) return new Set(shuffled(places, random).slice(0, which.count));

@@ -198,7 +198,7 @@ function streaming() {
     const number = faults.countRequest();
     const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
       engine.process(items, { request: note.number, onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
-    const exchange = { request, response, items: [], process, engine, signal };
+    const exchange = { request, response, items: [], process, signal };
 
     const early = faults.choose({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
     note.faults = early.names;

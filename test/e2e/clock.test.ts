@@ -50,7 +50,9 @@ test("what was sent while the clock was an hour fast does not keep back what is 
   ]);
 });
 
-test("an older copy of the ledger, with a run that was planned while the clock was fast, sends nothing again", async () => {
+test("an older copy of the ledger, with a run that was planned while the clock was fast, sends nothing again", {
+  tags: ["long"],
+}, async () => {
   const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
   expect((await right("stream", "first.ndjson")).exitCode).toBe(0);
   const ahead = await fast("stream", "then.ndjson", "--max-duration", "1ms");
@@ -80,7 +82,9 @@ test("an older copy of the ledger, with a run that was planned while the clock w
   expect(service.sent()).toEqual(sent);
 });
 
-test("what was sent while the clock was fast is found in its place, and is no success of which the age is known", async () => {
+test("what was sent while the clock was fast is found in its place, and is no success of which the age is known", {
+  tags: ["long"],
+}, async () => {
   const { right, fast } = await openClocks(cover("b"));
   await fast("stream", "first.ndjson");
   const old = await right("status", "--max-age", "26h");

@@ -36,7 +36,7 @@ async function doubtOf(
   const fault =
     items.length === 1
       ? { fault: "failure-items", items, body: { status: "failed", actionPromise: "p" }, on: { request: 1 } }
-      : { fault: "missing-promise", items, on: { request: 1 } };
+      : { fault: "changed", items, without: ["actionPromise"], on: { request: 1 } };
   field.setFaults(...(faults ?? [fault]));
   const { exitCode, said } = await field.stream(["night.ndjson"], { flags: { chunkSize: 10 } });
   expect(exitCode, said).toBe(6);
@@ -131,7 +131,7 @@ describe("an action in doubt of which something later was accepted", () => {
       [update("T1", "A"), update("T2", "A"), update("T1", "B"), update("T2", "B"), update("T1", "C")],
       [
         { fault: "status", status: 413, on: { itemsOver: 3 } },
-        { fault: "missing-promise", items: [0], on: { request: 2 } },
+        { fault: "changed", items: [0], without: ["actionPromise"], on: { request: 2 } },
       ],
     );
     await field.settle("not-sent");

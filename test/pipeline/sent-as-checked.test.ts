@@ -89,7 +89,7 @@ const SITUATIONS: readonly (readonly [string, (field: Field) => Promise<unknown>
   [
     "items of an answer that a person sends again",
     async (field) => {
-      field.setFaults({ fault: "missing-promise", items: [3, 7] });
+      field.setFaults({ fault: "changed", items: [3, 7], without: ["actionPromise"] });
       await night(field);
       await field.settle("not-sent");
     },

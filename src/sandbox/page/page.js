@@ -411,7 +411,6 @@ const PRESETS = [
   ["Every third is 503", { on: { every: 3 }, fault: "status", status: 503 }],
   ["Slow", { fault: "latency", ms: [500, 2000] }],
   ["One in a hundred refused", { fault: "failure-items", items: { every: 100 } }],
-  ["Promises end in error", { fault: "promise-status", items: { every: 100 } }],
 ];
 
 async function showFaults() {

@@ -246,7 +246,7 @@ function faultsArbitrary(chunks: number, rejects: boolean): Arbitrary<FaultScrip
   const doubtful: readonly Arbitrary<FaultRule>[] = [
     rule(fc.record({ fault: fc.constant("status"), status: fc.constantFrom(500, 502, 503, 504, 408), processed })),
     rule(fc.record({ fault: fc.constant("status"), status: fc.constantFrom(400, 404, 409, 422), processed })),
-    rule(fc.record({ fault: fc.constant("redirect"), processed })),
+    rule(fc.record({ fault: fc.constant("status"), status: fc.constantFrom(302, 307), processed })),
     rule(
       fc.record({
         fault: fc.constant("drop"),
@@ -265,14 +265,17 @@ function faultsArbitrary(chunks: number, rejects: boolean): Arbitrary<FaultScrip
     rule(fc.constant({ fault: "shuffle" })),
     rule(
       fc.record({
-        fault: fc.constant("missing-promise"),
+        fault: fc.constant("changed"),
         items: fc.constantFrom({ count: 1 }, { every: 2 }),
-        empty: fc.boolean(),
+        with: fc.constantFrom(
+          { actionPromise: "" },
+          { action: "another" },
+          { eventId: "another", ticketId: "another" },
+        ),
       }),
     ),
-    rule(fc.constant({ fault: "duplicate-promise" })),
-    rule(fc.record({ fault: fc.constant("echo-mismatch"), field: fc.constantFrom("id", "action") })),
-    rule(fc.constant({ fault: "not-json" })),
+    rule(fc.constant({ fault: "changed", items: { count: 1 }, without: ["actionPromise"] })),
+    rule(fc.constant({ fault: "status", status: 200, body: "<html>" })),
     rule(fc.record({ fault: fc.constant("drip"), bytes: fc.constantFrom(40, 400), everyMs: fc.constant(1) })),
   ];
   const rules = rejects ? [...harmless, ...rejecting, ...rejecting, ...rejecting] : [...harmless, ...doubtful];
