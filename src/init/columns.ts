@@ -72,6 +72,10 @@ export interface Columns {
   readonly ticket: Column | undefined;
   /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
   readonly ticketLists: string | undefined;
+  /** The list of JSON whose items are the rows here. */
+  readonly items: string | undefined;
+  /** Other lists of JSON. */
+  readonly lists: readonly string[];
   /** All that may be the price, that of one ticket first. */
   readonly prices: readonly Column[];
   readonly currency: Column | undefined;
@@ -79,12 +83,12 @@ export interface Columns {
   readonly quantities: readonly Column[];
   /** The id of a row that is an order of several tickets. */
   readonly order: Column | undefined;
-  /** Texts of the price in rows that give something back. */
-  readonly negatives: readonly string[];
+  /** The price, where it is negative in some rows: they give something back. */
+  readonly refunds: Column | undefined;
   find(wanted: Wanted): readonly Column[];
 }
 
-export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
+export function columnsOf({ columns, rows, lists = [], items }: Evidence): Columns {
   const counts = Map.groupBy(columns, ({ name }) => name);
   // A header that occurs twice is ambiguous, and one with braces can't be written in a template.
   const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && counts.get(name)?.length === 1);
@@ -96,61 +100,73 @@ export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
       all.filter((column) => SHAPES[wanted](column) || fold(column.name) === fold(wanted)),
     );
   const prices = pricesIn(all);
-  const [price] = prices;
-  const negatives = [...(price?.values.keys() ?? [])].filter(isNegative);
-  const sold = price === undefined ? rows : rows.filter((cells) => !isNegative(textIn(cells, price)));
-  // The refund of a ticket has its id again.
-  const isUnique = (column: Column): boolean =>
-    column.isUnique ||
-    (negatives.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length);
+  const refunds = prices.slice(0, 1).find(({ values }) => [...values.keys()].some(isNegative));
   const quantities = find("quantity");
-  const isCounted = (column: Column): boolean => quantities.includes(column) && fold(column.name) !== "ticketid";
-  const named = find("ticketId").filter((column) => !isCounted(column));
+  const mayBeTicket = (column: Column): boolean =>
+    (!quantities.includes(column) || fold(column.name) === "ticketid") && !isIdOfOther(column.name);
+  const named = find("ticketId").filter(mayBeTicket);
   const ticket =
+    all.find(({ name }) => items !== undefined && name === "item") ??
     named.find((column) => fold(column.name) === "ticketid") ??
-    named.find(isUnique) ??
-    named.find((column) => isUniqueButForGaps(column) && !isIdOfOther(column.name));
+    named.find((column) => column.isUnique || isUniqueAmongSales(column, refunds, rows)) ??
+    named.find(isUniqueButForGaps);
+  const other = all.find(
+    (column) => column.isUnique && mayBeId(column) && mayBeTicket(column) && isIdName(column.name),
+  );
   const order = all.find(
     (column) =>
-      column.isUnique &&
-      !isCounted(column) &&
-      (isIdName(column.name) || isOrderName(column.name)) &&
-      mayBeId(column) &&
-      !isIdOfOther(column.name),
+      column.isUnique && mayBeId(column) && mayBeTicket(column) && (isIdName(column.name) || isOrderName(column.name)),
   );
+  const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
+  const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
   return {
     all,
     empty: usable.filter(({ filled }) => filled === 0),
     rows,
-    ticket:
-      ticket ??
-      all.find(
-        (column) =>
-          column.isUnique &&
-          mayBeId(column) &&
-          isIdName(column.name) &&
-          !isIdOfOther(column.name) &&
-          !isCounted(column),
-      ),
-    ticketLists:
-      ticket === undefined
-        ? (all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists)?.name ??
-          lists.find(namesTicketList))
-        : undefined,
+    ticket: ticket ?? other,
+    ticketLists: ticket === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined,
+    items,
+    lists: otherLists,
     prices,
     currency: find("currency")[0],
     quantities,
     order: quantities.length === 0 ? undefined : order,
-    negatives,
+    refunds,
     find,
   };
 }
 
+/** The refund of a ticket has its id again. */
+function isUniqueAmongSales(column: Column, refunds: Column | undefined, rows: Columns["rows"]): boolean {
+  if (refunds === undefined) return false;
+  const sold = rows.filter((cells) => !isNegative(textIn(cells, refunds)));
+  return sold.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length;
+}
+
 const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);
+
+/** A column of small whole numbers that divides different amounts to the same price: 60.00 by 3, 40.00 by 2. */
+export function dividesPrice({ all, rows, prices: [price] }: Columns): Column | undefined {
+  const read = price?.amounts?.readings[0].read;
+  if (price === undefined || read === undefined) return undefined;
+  return all.find((column) => {
+    if (!column.isCount || column === price || isIdName(column.name)) return false;
+    const pairs = rows.map((cells) => [Number(read(textIn(cells, price))), Number(textIn(cells, column))] as const);
+    const filled = pairs.filter(([amount, count]) => amount > 0 && count > 0);
+    const units = new Set(filled.map(([amount, count]) => (amount / count).toFixed(4)));
+    return (
+      new Set(filled.map(([, count]) => count)).size > 1 &&
+      filled.length >= 3 &&
+      units.size * 2 <= new Set(filled.map(([amount]) => amount)).size
+    );
+  });
+}
 
 /** Columns named like a price, the price of one ticket first; else the only amounts, or those whose name says cents. */
 function pricesIn(all: readonly Column[]): readonly Column[] {
-  const prices = called(WORDS.price, all.filter(SHAPES.price));
+  const named = called(WORDS.price, all.filter(SHAPES.price));
+  const ofItems = named.filter(({ name }) => name.startsWith("item."));
+  const prices = ofItems.length > 0 ? ofItems : named;
   if (prices.length > 0)
     return [...prices].sort((one, other) => Number(namesTicketPrice(other.name)) - Number(namesTicketPrice(one.name)));
   const amounts = all.filter((column) => column.isMoney && !namesLoss(column.name));

@@ -18,8 +18,6 @@ import {
 import { allRowsText, ask, MOST_VALUES, rowsText, valuesText } from "./notes.ts";
 import { timeRule } from "./time-rules.ts";
 
-const isLog = (action: ActionName): boolean => action === "scannedTicket" || action === "checkedInTicket";
-
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
  * `blank`: would be one of these but is empty in all rows. `entry`: in a file of sales, whether and when there was one.
@@ -38,23 +36,25 @@ export function decidingOf(columns: readonly Column[], action: ActionName): Deci
 
 function roleOf(column: Column, action: ActionName): Role | undefined {
   const { name, times, filled, rows } = column;
-  const values = [...column.values.keys()];
   const isSale = action === "soldTicket";
   const isLoss = action === "invalidatedTicket";
+  const isLog = action === "scannedTicket" || action === "checkedInTicket";
   const isState = says(name, "status");
-  const saysLoss = namesLoss(name) && timeKindOf(name) !== "other";
-  const saysLetIn = isLog(action) && isLogStateName(name);
   if (ACTIONS[action].about === "event") return isState && hasFewValues(column) ? "status" : undefined;
+  const saysLoss = namesLoss(name) && timeKindOf(name) !== "other";
+  const saysLetIn = isLog && isLogStateName(name);
   if (filled === 0) {
     const isBlank = isLoss ? isState && !namesLoss(name) : isState || saysLoss || saysLetIn;
     return isBlank ? "blank" : undefined;
   }
+  const values = [...column.values.keys()];
   const isFlag = hasFewValues(column) && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
   const isStatus =
     isState ||
+    (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
-    ((isSale || isLog(action)) && areStatuses(values)) ||
-    (isLog(action) && (saysLetIn || areLogStates(values))) ||
+    ((isSale || isLog) && areStatuses(values)) ||
+    (isLog && (saysLetIn || areLogStates(values))) ||
     ((isSale || isLoss) && namesRowKind(name) && values.length > 1) ||
     (!isLoss && isFlag && saysLoss);
   if (isStatus && hasFewValues(column)) return "status";
@@ -79,7 +79,7 @@ export function expectLines(
     .map(({ name, values, filled, rows }) => ({
       key: name,
       value: [...values.keys(), ...(filled < rows ? [""] : [])],
-      note: "all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
+      note: "all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
     }));
   const empty = blanks.map(({ name }) => ({
     key: name,
@@ -103,51 +103,45 @@ export function currencyExpected(currency: Column | undefined): readonly Entry[]
   return [{ key, value: ask(asked) }];
 }
 
-/** A question about what a column must hold, as a condition. */
+/** What a column must hold. */
 type Test = readonly [name: string, value: Value];
+
+const BELOW_ZERO = flow({ below: "0" });
 
 /** The condition of an action: what each column that decides it must hold. */
 export function whenLines(
-  { status, mark }: Deciding,
+  deciding: Deciding,
   action: ActionName,
-  { prices: [price], negatives }: Columns,
+  { refunds }: Columns,
   time: Column | undefined,
 ): readonly Line[] {
-  const tests: Test[] = [];
-  if (action === "soldTicket") {
-    // Of several statuses the surest says whether there was a sale.
-    for (const column of status.slice(0, 1))
-      tests.push([
-        column.name,
-        ask(
-          `the values of a sale, such as [one, other], of ${valuesText(column)}. What is cancelled later was sold, too`,
-        ),
-      ]);
-    if (price !== undefined && negatives.length > 0)
-      tests.push([price.name, flow({ not: negatives.slice(0, MOST_VALUES) })]);
-  } else if (ACTIONS[action].about === "ticket") {
-    for (const column of status)
-      tests.push([
-        column.name,
-        ask(`the value that gives this action, or a list of them, [one, other], of ${valuesText(column)}`),
-      ]);
-    for (const { name, filled, rows } of mark)
-      tests.push([
-        name,
-        ask(
-          `{empty: true} where a row with something there gives nothing (${filled} of ${rowsText(rows)}); else remove this`,
-        ),
-      ]);
-    if (tests.length === 0 && time !== undefined && time.filled < time.rows)
-      tests.push([
-        time.name,
-        ask(
-          `{empty: false} where a row without a time gives nothing (${time.rows - time.filled} of ${rowsText(time.rows)}); else remove this`,
-        ),
-      ]);
-  }
-  const note = tests.some(([name]) => name === price?.name) ? "guess: a refund is no sale" : undefined;
-  return tests.length === 0 ? [] : [{ key: "when", value: { flow: tests }, note }];
+  if (action !== "soldTicket") return whenOf(laterTests(deciding, time));
+  // Of several statuses the surest says whether there was a sale.
+  const sold = deciding.status.slice(0, 1).map((column): Test => {
+    const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
+    return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
+  });
+  if (refunds === undefined) return whenOf(sold);
+  return whenOf([...sold, [refunds.name, flow({ not: BELOW_ZERO })]], "guess: a refund is no sale");
+}
+
+const whenOf = (tests: readonly Test[], note?: string): readonly Line[] =>
+  tests.length === 0 ? [] : [{ key: "when", value: { flow: tests }, note }];
+
+function laterTests({ status, mark }: Deciding, time: Column | undefined): readonly Test[] {
+  const tests = [
+    ...status.map((column): Test => {
+      const values = `the value that gives this action, or a list of them, [one, other], of ${valuesText(column)}`;
+      return [column.name, ask(values)];
+    }),
+    ...mark.map(({ name, filled, rows }): Test => {
+      const shown = `${filled} of ${rowsText(rows)}`;
+      return [name, ask(`{empty: true} where a row with something there gives nothing (${shown}); else remove this`)];
+    }),
+  ];
+  if (tests.length > 0 || time === undefined || time.filled === time.rows) return tests;
+  const shown = `${time.rows - time.filled} of ${rowsText(time.rows)}`;
+  return [[time.name, ask(`{empty: false} where a row without a time gives nothing (${shown}); else remove this`)]];
 }
 
 /** An item of the list of actions. */
@@ -164,44 +158,33 @@ export function actionItem(
 /** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
 export function invalidationItems(
   { status, mark }: Deciding,
-  columns: Columns,
+  { all, refunds }: Columns,
   ofRow: Column | undefined,
 ): readonly Value[] {
-  const { all, negatives, prices } = columns;
+  // A status that is the same in all rows tells no ticket from another.
+  const differing = status.filter(
+    ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
+  );
   const losses: readonly Test[] = [
-    ...status
-      // One that is the same in all rows tells no ticket from another.
-      .filter(
-        ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
-      )
-      .map(
-        (column): Test => [
-          column.name,
-          ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`),
-        ],
-      ),
-    ...mark.map(
-      ({ name, values, times }): Test => [
-        name,
-        ask(
-          `{empty: false}${times === undefined ? `, {not: ${[...values.keys()][0]}}` : ""} or what else here says that a ticket is no longer valid`,
-        ),
-      ],
-    ),
+    ...differing.map((column): Test => {
+      return [column.name, ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`)];
+    }),
+    ...mark.map(({ name, values, times }): Test => {
+      const other = times === undefined ? `, {not: ${[...values.keys()][0]}}` : "";
+      return [name, ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`)];
+    }),
   ];
-  const refunds = prices
-    .slice(0, negatives.length === 0 ? 0 : 1)
-    .map(({ name }): Test => [name, negatives.slice(0, MOST_VALUES)]);
-  const [only, ...more] = [...losses, ...refunds].map((test): Value => ({ flow: [test] }));
+  const tests = refunds === undefined ? losses : [...losses, [refunds.name, BELOW_ZERO] as const];
+  const [only, ...more] = tests.map((test): Value => ({ flow: [test] }));
   if (only === undefined) return [];
+  const when = more.length === 0 ? only : { items: [only, ...more] };
+  const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
   const time = mark.find(({ times }) => times !== undefined) ?? (losses.length === 0 ? ofRow : undefined);
   return [
     actionItem(
       "invalidatedTicket",
-      losses.length === 0
-        ? "guess: a refund"
-        : `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`,
-      [{ key: "when", value: more.length === 0 ? only : { items: [only, ...more] } }],
+      losses.length === 0 ? "guess: a refund" : doubt,
+      [{ key: "when", value: when }],
       time === undefined ? [] : [timeRule(time, all)],
     ),
   ];

@@ -17,6 +17,8 @@ export interface Sample {
   readonly isWhole: boolean;
   /** Paths of lists in JSON rows; undefined for a table. */
   readonly lists?: readonly string[] | undefined;
+  /** The list of tickets whose items are the rows: what is in one is called `item.…`, or `item` if it is a text. */
+  readonly items?: string | undefined;
   /** Where it is not the comma. */
   readonly delimiter?: string | undefined;
   /** Where it is not UTF-8. */
@@ -250,10 +252,10 @@ function amountsOf(column: Cells): Amounts | undefined {
 /** Of so many words beside amounts the user can say what each means. */
 const MOST_WORDS = 8;
 
-/** An id is short, and is not a time, an amount or an answer to a question. */
+/** An id is short, and is not a time, an amount, an address or an answer to a question. */
 export function mayBeId(column: Column): boolean {
   const { name } = column;
-  if (column.times !== undefined || column.isMoney || column.holdsLists) return false;
+  if (column.times !== undefined || column.isMoney || column.holdsLists || holdsEmails(column)) return false;
   if (minorUnitsIn(name) !== undefined || says(name, "price", "inAll", "surcharge") || name.includes("?")) return false;
   return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 }

@@ -6,7 +6,7 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { fieldsOf } from "../map/columns.ts";
 import { askedIn } from "../map/source.ts";
-import { type Columns, called, columnsOf, fieldColumns, titleIn } from "./columns.ts";
+import { type Columns, called, columnsOf, dividesPrice, fieldColumns, titleIn } from "./columns.ts";
 import {
   actionItem,
   currencyExpected,
@@ -18,25 +18,21 @@ import {
   invalidationItems,
   whenLines,
 } from "./conditions.ts";
-import { type Comment, type Entry, flow, type Line, switchedOff, type Value } from "./config-text.ts";
-import { type Column, type Evidence, hasGuards, textIn } from "./evidence.ts";
-import { isEventIdName, isIdName, namesBefore, TRAITS } from "./header-words.ts";
-import { eventRule, knownTicketRule, soldTicketRule, userRule } from "./id-rules.ts";
+import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
+import { type Column, type Evidence, hasGuards } from "./evidence.ts";
+import { isEventIdName, namesBefore, TRAITS } from "./header-words.ts";
+import { eventIdRule, eventRule, knownTicketRule, soldTicketRule, userRule } from "./id-rules.ts";
 import { exactPattern, widePattern } from "./match-patterns.ts";
 import { ask, choice, inner, template, valuesText } from "./notes.ts";
 import { priceLines } from "./price-rules.ts";
 import { ownActions, type Taken, takenFor } from "./row-action.ts";
 import { isTimeField, type OrderTime, orderTimeLines, orderTimeOf, timeRule, zoneLines } from "./time-rules.ts";
 
-/** `match` for this file alone, where the event is asked: its answer does not hold for the next file; else for its successors, too. */
-export const matchLine = (fileName: string, isOneEvent: boolean): Entry =>
-  isOneEvent
-    ? {
-        key: "match",
-        value: { inQuotes: exactPattern(fileName) },
-        note: "this file only: eventId below is that of one event",
-      }
-    : { key: "match", value: { inQuotes: widePattern(fileName) } };
+/** `match` for the file and its successors; for this file alone where something is asked that holds for no other. */
+export const matchLine = (fileName: string, asked: string | undefined): Entry =>
+  asked === undefined
+    ? { key: "match", value: { inQuotes: widePattern(fileName) } }
+    : { key: "match", value: { inQuotes: exactPattern(fileName) }, note: `this file only, as ${asked} below is` };
 
 /** How the file is written, where that is unusual. */
 export function csvLines(
@@ -56,16 +52,21 @@ export function csvLines(
 interface FromColumns {
   readonly how: "actions" | "fields" | "columns";
   readonly body: readonly Line[];
-  /** The actions that the rows name. */
-  readonly own: readonly ActionName[];
+  /** What its rows give, as far as that is known. */
+  readonly actions: readonly ActionName[];
 }
 
-export function fromColumns(evidence: Evidence): FromColumns {
+/** @param needsEvents - whether sales have to register their events. */
+export function fromColumns(evidence: Evidence, needsEvents: boolean): FromColumns {
   const columns = columnsOf(evidence);
   const own = ownActions(evidence);
-  if (own.length > 0) return { how: "actions", own, body: withOwnActions(evidence, columns, own) };
+  if (own.length > 0) return { how: "actions", actions: own, body: withOwnActions(evidence, columns, own) };
   const taken = takenFor(evidence, columns);
-  return { how: taken.isNamed === true ? "fields" : "columns", own, body: withAction(evidence, columns, taken) };
+  return {
+    how: taken.isNamed === true ? "fields" : "columns",
+    actions: taken.doubt === undefined ? [taken.action] : [],
+    body: withAction({ evidence, columns, taken, needsEvents }),
+  };
 }
 
 /** Columns that are no fields of the action. */
@@ -75,7 +76,7 @@ function besideFields(evidence: Evidence, { all, empty }: Columns, action: Actio
 }
 
 const fileLines = (evidence: Evidence, columns: Columns, action: ActionName): readonly Entry[] => [
-  matchLine(evidence.fileName, false),
+  matchLine(evidence.fileName, undefined),
   ...csvLines(evidence),
   ...zoneLines(namedTimes(evidence, action), columns.all),
 ];
@@ -102,14 +103,23 @@ function withOwnActions(evidence: Evidence, columns: Columns, own: readonly Acti
   ];
 }
 
+/** What the lines of a source are made from. */
+interface View {
+  readonly evidence: Evidence;
+  readonly columns: Columns;
+  readonly taken: Taken;
+  readonly needsEvents: boolean;
+}
+
 /** Rules for its columns; none where all are named like fields and are read correctly by that. */
-function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonly Line[] {
+function withAction(view: View): readonly Line[] {
+  const { evidence, columns, taken } = view;
   const { action, why, isNamed = false, doubt } = taken;
   const isSale = action === "soldTicket";
   const deciding = decidingOf(besideFields(evidence, columns, action), action);
   const time = orderTimeOf(action, columns);
-  const each = isSale ? eachLines(columns) : [];
-  const rules = rulesOf(evidence, columns, taken, time);
+  const each = isSale ? eachLines(columns) : itemLines(columns);
+  const rules = rulesOf(view, time);
   const currency = takes(action, "price") ? currencyExpected(columns.currency) : [];
   const happensNowAndThen =
     !isSale && takes(action, "orderTime") && time.columns.some(({ filled, rows }) => filled < rows);
@@ -117,7 +127,7 @@ function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonl
     ![...rules.source, ...rules.fields].every(isAsNamed) ||
     Object.values(deciding).some(({ length }) => length > 0) ||
     each.length > 0 ||
-    columns.negatives.length > 0 ||
+    columns.refunds !== undefined ||
     currency.some(({ value }) => isAsked(value)) ||
     happensNowAndThen;
   if (isNamed && !needsRules)
@@ -128,21 +138,24 @@ function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonl
       ...fileLines(evidence, columns, action),
       { key: "action", ...(doubt === undefined ? { value: action, note: why } : { value: ask(doubt) }) },
     ];
-  const asksEvent = isSale && rules.source.some(({ key, value }) => key === "eventId" && isAsked(value));
+  const event = isSale && view.needsEvents ? newEventItem(columns) : undefined;
   const ofLoss = isSale ? deciding.mark.filter(({ times }) => times !== undefined) : [];
-  const used = [...time.columns, ...rules.times, ...ofLoss];
+  const used = [...time.columns, ...rules.times, ...ofLoss, ...(event?.times ?? [])];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
   return [
     ...(isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : []),
-    matchLine(evidence.fileName, asksEvent),
+    matchLine(evidence.fileName, ofThisFile(rules)),
     ...csvLines(evidence),
-    ...listsShown(evidence.lists),
+    ...listsShown(columns),
     ...zoneLines(used, columns.all),
     ...each,
     ...(isEventAction(action) ? [] : expectLines(currency, deciding.status, deciding.blank)),
     ...(rules.source.length === 0 ? [] : [{ key: "fields", value: { block: rules.source } }]),
     ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
-    { key: "actions", value: { items: itemsOf(taken, columns, deciding, time, rules.fields) } },
+    {
+      key: "actions",
+      value: { items: [...(event?.items ?? []), ...itemsOf(taken, columns, deciding, time, rules.fields)] },
+    },
   ];
 }
 
@@ -151,6 +164,15 @@ const takes = (action: ActionName, field: FieldName): boolean => fieldsOf(action
 
 const isAsked = (value: Value): boolean =>
   typeof value === "object" && "inQuotes" in value && askedIn(value.inQuotes) !== undefined;
+
+/** What is asked of this file, and does not hold for the next. */
+function ofThisFile({ source, fields }: Rules): string | undefined {
+  if (source.some(({ key, value, note }) => key === "eventId" && isAsked(value) && note === undefined))
+    return "eventId";
+  return fields.some((line) => "key" in line && JSON.stringify(line.value).includes("FILL IN: the date"))
+    ? "the date"
+    : undefined;
+}
 
 /** Whether a rule says no more than the name of its column; comments say nothing. */
 const isAsNamed = (line: Line): boolean =>
@@ -163,7 +185,8 @@ const isAsNamed = (line: Line): boolean =>
 const withoutGuess = <L extends Line>(line: L): L =>
   "key" in line && isAsNamed(line) ? { ...line, note: undefined } : line;
 
-function listsShown(lists: readonly string[] = []): readonly Comment[] {
+/** Lists that no rule looks into. */
+function listsShown({ lists }: Columns): readonly Comment[] {
   if (lists.length === 0) return [];
   const named = lists.slice(0, 5).join(", ");
   return [
@@ -173,9 +196,16 @@ function listsShown(lists: readonly string[] = []): readonly Comment[] {
   ];
 }
 
+/** A row of JSON whose list holds its tickets. */
+const itemLines = ({ items }: Columns): readonly Entry[] =>
+  items === undefined
+    ? []
+    : [{ key: "each", value: flow({ path: items }), note: `guess: each item of ${items} is a ticket` }];
+
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 function eachLines(columns: Columns): readonly Entry[] {
-  const { quantities, order, ticket } = columns;
+  const { quantities, order, ticket, items } = columns;
+  if (items !== undefined) return itemLines(columns);
   const [quantity, ...more] = quantities;
   const asked = (what: string): readonly Entry[] => [
     {
@@ -202,23 +232,6 @@ function eachLines(columns: Columns): readonly Entry[] {
   ];
 }
 
-/** A column of small whole numbers that divides different amounts to the same price: 60.00 by 3, 40.00 by 2. */
-function dividesPrice({ all, rows, prices: [price] }: Columns): Column | undefined {
-  const read = price?.amounts?.readings[0].read;
-  if (price === undefined || read === undefined) return undefined;
-  return all.find((column) => {
-    if (!column.isCount || column === price || isIdName(column.name)) return false;
-    const pairs = rows.map((cells) => [Number(read(textIn(cells, price))), Number(textIn(cells, column))] as const);
-    const filled = pairs.filter(([amount, count]) => amount > 0 && count > 0);
-    const units = new Set(filled.map(([amount, count]) => (amount / count).toFixed(4)));
-    return (
-      new Set(filled.map(([, count]) => count)).size > 1 &&
-      filled.length >= 3 &&
-      units.size * 2 <= new Set(filled.map(([amount]) => amount)).size
-    );
-  });
-}
-
 /** Rules for the source and for its action, and the columns of times beside that of the action. */
 interface Rules {
   readonly source: readonly Entry[];
@@ -226,26 +239,26 @@ interface Rules {
   readonly times: readonly Column[];
 }
 
-function rulesOf(evidence: Evidence, columns: Columns, { action, isNamed }: Taken, time: OrderTime): Rules {
-  if (isEventAction(action)) return eventRules(evidence, columns, action, isNamed);
+function rulesOf({ evidence, columns, taken: { action, isNamed = false } }: View, time: OrderTime): Rules {
+  const named = isNamed ? fieldColumns(evidence, action) : new Map<string, Column>();
+  if (isEventAction(action)) return eventRules(columns, action, named);
   const isSale = action === "soldTicket";
   const isResale = action === "resoldTicket";
   const { all, quantities, prices } = columns;
   const priced = isResale ? prices.filter(({ name }) => !namesBefore(name)) : prices;
-  const quantity = quantities.length === 1 && columns.order !== undefined ? quantities[0] : undefined;
-  const named = isNamed === true ? fieldColumns(evidence, action) : new Map<string, Column>();
+  const quantity = isSale && quantities.length === 1 && columns.order !== undefined ? quantities[0] : undefined;
   const whichUser =
     action === "claimedTicket"
       ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
       : undefined;
-  const needsUser = takes(action, "userId") && !(named.has("to") && action === "claimedTicket");
-  const isUserOptional = isNamed === true && !SELLS.has(action) && !named.has("userId");
+  const isUserOptional = isNamed && !SELLS.has(action) && !named.has("userId");
+  const needsUser = takes(action, "userId") && !isUserOptional && !(named.has("to") && action === "claimedTicket");
   const ticket = isSale ? soldTicketRule(columns) : knownTicketRule(columns);
   const fields: readonly Line[] = [
     ...(isSale ? [] : [ticket]),
-    ...(needsUser && !isUserOptional ? [userRule(columns, isResale, whichUser)] : []),
-    ...(takes(action, "price") ? priceLines(columns, priced, isSale ? quantity : undefined) : []),
-    ...(action === "updateTicket" && isNamed !== true ? [...traitsOffered(all), WHAT_CHANGES] : []),
+    ...(needsUser ? [userRule(columns, isResale, whichUser)] : []),
+    ...(takes(action, "price") ? priceLines(columns, priced, quantity) : []),
+    ...(action === "updateTicket" && !isNamed ? [...traitsOffered(all), WHAT_CHANGES] : []),
     ...(takes(action, "orderTime") ? orderTimeLines(time, action, columns) : []),
     ...(isSale ? traitsOffered(all) : []),
   ];
@@ -271,32 +284,53 @@ const otherFields = (named: ReadonlyMap<string, Column>, rules: readonly Line[])
   );
 };
 
-function eventRules(evidence: Evidence, columns: Columns, action: ActionName, isNamed = false): Rules {
-  const { all, currency, find } = columns;
-  const id =
-    find("eventId").find((column) => column.isUnique || isEventIdName(column.name)) ??
-    all.find((column) => column.isUnique && isIdName(column.name));
-  const rule = (key: FieldName, column: Column | undefined, asked?: string): readonly Entry[] => {
-    if (column !== undefined) return [{ key, value: template(column), note: "guess by name" }];
-    return asked === undefined || !takes(action, key) ? [] : [{ key, value: ask(asked) }];
+function eventRules(columns: Columns, action: ActionName, named: ReadonlyMap<string, Column>): Rules {
+  const id = eventIdRule(columns);
+  const title = titleIn(columns, id.column);
+  const { currency } = columns;
+  const times = timesOfEvent(columns);
+  const fields = [
+    id.rule,
+    ...(title === undefined ? [] : [{ key: "eventName", value: template(title), note: "guess by name" }]),
+    ...(action === "newEvent" ? [currencyRule(currency)] : []),
+    ...times.map((time) => time.rule),
+  ];
+  return {
+    source: [],
+    fields: [...fields, ...otherFields(named, fields)].map(withoutGuess),
+    times: times.map(({ column }) => column),
   };
-  const times = (["startTime", "endTime"] as const).flatMap((key) =>
+}
+
+const currencyRule = (currency: Column | undefined): Entry =>
+  currency === undefined
+    ? { key: "currency", value: ask("the currency of the events, such as EUR: no column has such a name") }
+    : { key: "currency", value: template(currency), note: "guess by name" };
+
+const timesOfEvent = ({ all, find }: Columns) =>
+  (["startTime", "endTime"] as const).flatMap((key) =>
     find(key)
       .slice(0, 1)
       .map((column) => ({ column, rule: timeRule(column, all, key) })),
   );
-  const fields = [
-    ...rule("eventId", id, "no column named like an id differs in every row"),
-    ...rule("eventName", titleIn(columns, id)),
-    ...(action === "newEvent"
-      ? rule("currency", currency, "the currency of the events, such as EUR: no column has such a name")
-      : []),
-    ...times.map((time) => time.rule),
+
+/** What registers the event of a row; that no other system does is asked with its currency. */
+function newEventItem(columns: Columns) {
+  const { currency, find } = columns;
+  const ids = find("eventId");
+  const [name] = find("eventName").filter((column) => !isEventIdName(column.name));
+  const times = timesOfEvent(columns).filter(({ column }) => !ids.includes(column));
+  const elsewhere = "or remove newEvent, if the events are registered elsewhere";
+  const what = currency === undefined ? "the currency of the events, such as EUR" : inner(currency);
+  const asksName = name === undefined && ids.length === 0;
+  const fields: readonly Entry[] = [
+    ...(asksName ? [{ key: "eventName", value: ask("what the event is called; this is public") }] : []),
+    ...(name === undefined ? [] : [{ key: "eventName", value: template(name), note: "guess by name; public" }]),
+    { key: "currency", value: ask(`${what}; ${elsewhere}`) },
+    ...times.map(({ rule }) => rule),
   ];
-  const named = isNamed ? fieldColumns(evidence, action) : new Map<string, Column>();
   return {
-    source: [],
-    fields: [...fields, ...otherFields(named, fields)].map(withoutGuess),
+    items: [actionItem("newEvent", "with the first row of each event", [], fields)],
     times: times.map(({ column }) => column),
   };
 }
@@ -312,24 +346,8 @@ function itemsOf(
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
   const item = actionItem(action, why, whenLines(deciding, action, columns, ofTime), fields);
   return action === "soldTicket"
-    ? [...eventOffered(columns), item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
+    ? [item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
     : [item];
-}
-
-/** The event of a row, as a comment: it may be registered elsewhere. */
-function eventOffered({ all, currency, find }: Columns): readonly Comment[] {
-  const ids = find("eventId");
-  const [name] = find("eventName").filter((column) => !isEventIdName(column.name));
-  const [start] = find("startTime").filter((column) => !ids.includes(column));
-  const fields = flow({
-    eventName: name && template(name),
-    startTime: start && timeRule(start, all, "startTime").value,
-    currency: currency === undefined ? "EUR" : template(currency),
-  });
-  return [
-    { comment: "# Where its events are not registered elsewhere, take the # away and check the currency:" },
-    ...switchedOff({ items: [{ block: [{ key: "newEvent", value: flow({ fields }) }] }] }),
-  ];
 }
 
 /** Columns that may become attributes, as a comment. */

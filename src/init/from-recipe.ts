@@ -9,7 +9,7 @@ import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
 import { placeholder } from "../map/source.ts";
 import { expectLines } from "./conditions.ts";
-import { type Comment, flow, type Line, switchedOff, type Value } from "./config-text.ts";
+import { type Comment, flow, type Line, type Value } from "./config-text.ts";
 import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
 import { csvLines, matchLine } from "./from-columns.ts";
 import { allRowsText, ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
@@ -51,18 +51,26 @@ interface Action {
   readonly when: readonly Condition[];
 }
 
-const actionsIn = (node: unknown): readonly Action[] =>
-  (isSeq(node) ? node.items : []).flatMap(rulesIn).map(({ key: name, node: action, note }) => {
-    const rules = rulesIn(action);
-    const when = ruleOf(rules, "when");
+const actionsOf = (rules: readonly Rule[]): readonly Action[] => {
+  const list = ruleOf(rules, "actions");
+  return (isSeq(list) ? list.items : []).flatMap(rulesIn).map(({ key: name, node, note }) => {
+    const own = rulesIn(node);
+    const when = ruleOf(own, "when");
     const maps = isSeq(when) ? when.items : when === undefined ? [] : [when];
     return {
       name,
       note,
-      rules: rules.filter(({ key }) => key !== "when"),
+      rules: own.filter(({ key }) => key !== "when"),
       when: maps.map((map) => new Map(rulesIn(map).map((rule) => [rule.key, textsOf(rule.node)]))),
     };
   });
+};
+
+const rulesOf = ({ source }: Recipe): readonly Rule[] =>
+  rulesIn(parseDocument<Node>(source, { schema: "failsafe" }).contents);
+
+/** The actions that the recipe's rows give. */
+export const actionsIn = (recipe: Recipe): readonly string[] => actionsOf(rulesOf(recipe)).map(({ name }) => name);
 
 /** A file, and what else than its columns a template of its recipe may name. */
 interface View {
@@ -70,10 +78,10 @@ interface View {
   isKnown(name: string): boolean;
 }
 
-export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): readonly Line[] {
-  const rules = rulesIn(parseDocument<Node>(source, { schema: "failsafe" }).contents);
+export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] {
+  const rules = rulesOf(recipe);
   const part = (key: string): readonly Rule[] => rulesIn(ruleOf(rules, key));
-  const actions = actionsIn(ruleOf(rules, "actions"));
+  const actions = actionsOf(rules);
   const compared = new Set(actions.flatMap(({ when }) => when.flatMap((map) => [...map.keys()])));
   const named = new Set(["n", ...part("columns").map(({ key }) => key)]);
   const tables = ["item", ...part("lookup").map(({ key }) => key)];
@@ -85,10 +93,12 @@ export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): reado
       tables.some((table) => name.startsWith(`${table}.`)) ||
       (evidence.lists !== undefined && name.includes(".")),
   };
-  const isOneEvent = part("fields").some(({ key, note }) => key === "eventId" && note?.startsWith("FILL IN"));
   return [
-    ...notes.flatMap((note) => wrapped(note).map((line) => ({ comment: `# ${line}` }))),
-    matchLine(evidence.fileName, isOneEvent),
+    ...recipe.notes.flatMap((note) => wrapped(note).map((line) => ({ comment: `# ${line}` }))),
+    matchLine(
+      evidence.fileName,
+      OF_THIS_FILE.find((words) => recipe.source.includes(`FILL IN: ${words}`)),
+    ),
     ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
     ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
     ...expectLines(
@@ -98,38 +108,32 @@ export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): reado
       evidence.columns.filter(({ name }) => compared.has(name)),
     ),
     ...skipLines(actions, part("skip"), evidence),
-    { key: "actions", value: { items: actions.flatMap((action) => itemOf(view, action)) } },
+    { key: "actions", value: { items: actions.map((action) => itemOf(view, action)) } },
   ];
 }
+
+/** What is asked of one file, and does not hold for the next. */
+const OF_THIS_FILE = ["the id of the event", "the date"];
 
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
-/** An action; one whose values the file lacks becomes a comment: should such a value come later, it is reported as named nowhere. */
-function itemOf(view: View, { name, note, rules, when }: Action): readonly (Value | Comment)[] {
-  const absent = when.map((map) => absentIn(map, view.evidence));
-  const isOff = absent.length > 0 && !absent.includes(undefined);
-  const maps = when.filter((_map, at) => isOff || absent[at] === undefined).map((map) => asInFile(map, view.evidence));
+function itemOf(view: View, { name, note, rules, when }: Action): Value {
+  const maps = when.map((map) => asInFile(map, view.evidence));
   const [only] = maps;
   const block = [
-    ...(only === undefined ? [] : [{ key: "when", value: when.length > 1 ? { items: maps } : only }]),
+    ...(only === undefined ? [] : [{ key: "when", value: maps.length > 1 ? { items: maps } : only }]),
     ...rules.flatMap((rule) => ruleLines(view, rule)),
   ];
-  const item: Value = { block: [{ key: name, value: { block }, note }] };
-  if (!isOff) return [item];
-  return [
-    {
-      comment: `# No row of this file has ${absent[0]}; when one does, take the # away and write its value as it stands.`,
-    },
-    ...switchedOff({ items: [item] }),
-  ];
+  return { block: [{ key: name, value: { block }, note }] };
 }
 
 /** A rule that has lines is adapted line by line, one on a single line as a whole: as the file is written, asked, or a comment. */
 function ruleLines(view: View, rule: Rule): readonly Line[] {
   const { key, node, note } = rule;
   const [, sameIn, forEach, asked] = FILL_IN.exec(note ?? "") ?? [];
-  if (asked !== undefined) return askedLines(view.evidence, rule, asked, { sameIn, forEach });
+  if (asked !== undefined && forEach !== undefined) return askedForEach(view.evidence.column(forEach), key, asked);
+  if (asked !== undefined) return [askedLine(view.evidence.column(sameIn ?? ""), rule, asked)];
   if (isMap(node) && node.flow !== true) {
     const lines = rulesIn(node).flatMap((each) => ruleLines(view, each));
     if (lines.some((line) => "key" in line)) return [{ key, value: { block: lines }, note }];
@@ -190,33 +194,30 @@ function asFileIsWritten(evidence: Evidence, { key, node }: Rule): readonly Line
   return isClear ? undefined : [timeRule(column, evidence.columns, key)];
 }
 
-/** Asks for what the user must say, with what the file shows of it. */
-function askedLines(
-  evidence: Evidence,
-  { key, node }: Rule,
-  asked: string,
-  { sameIn, forEach }: Readonly<Record<"sameIn" | "forEach", string | undefined>>,
-): readonly Line[] {
-  const column = evidence.column(sameIn ?? forEach ?? "");
+/** One question for each text of the column. */
+function askedForEach(column: Column | undefined, key: string, asked: string): readonly Line[] {
   const texts = [...(column?.values ?? [])];
-  if (forEach !== undefined && texts.length > 0)
-    return [
-      ...texts
-        .slice(0, MOST_VALUES)
-        .map(([text, times]) => ({ key: text, value: ask(`${asked} (${rowsText(times)})`) })),
-      ...(texts.length > MOST_VALUES ? [{ comment: `# and ${texts.length - MOST_VALUES} more` }] : []),
-    ];
-  const [[only, times] = ["", 0], ...others] = texts;
+  if (texts.length === 0) return [{ key, value: ask(asked) }];
+  const shown = texts.slice(0, MOST_VALUES);
+  return [
+    ...shown.map(([text, times]) => ({ key: text, value: ask(`${asked} (${rowsText(times)})`) })),
+    ...(texts.length > shown.length ? [{ comment: `# and ${texts.length - shown.length} more` }] : []),
+  ];
+}
+
+/** Asks for what the user must say, unless the file says it: in a column that has one text in all rows. */
+function askedLine(column: Column | undefined, { key, node }: Rule, asked: string): Line {
+  const [[only, times] = ["", 0], ...others] = [...(column?.values ?? [])];
   if (column !== undefined && others.length === 0 && times === column.rows && /^[A-Z]{3}$/.test(only))
-    return [{ key, value: only, note: `as in ${allRowsText(times)}: ${asked}` }];
+    return { key, value: only, note: `as in ${allRowsText(times)}: ${asked}` };
   const steps = rulesIn(node);
-  if (steps.length === 0) return [{ key, value: ask(asked) }];
+  if (steps.length === 0) return { key, value: ask(asked) };
   // Of a template the columns stay: only the constant before them is the example.
   const kept = Object.fromEntries(steps.map((step): [string, Value] => [step.key, { node: step.node }]));
   const from = textsOf(ruleOf(steps, "from"))
     .join("")
     .replace(/^[^{]*(?= \{)/, () => placeholder(asked));
-  return [{ key, value: flow({ ...kept, from: { inQuotes: from } }) }];
+  return { key, value: flow({ ...kept, from: { inQuotes: from } }) };
 }
 
 /** The texts of the column that say one of the values, but for capitals, blanks and marks. */
@@ -226,7 +227,7 @@ const spellingsOf = (values: readonly string[], column: Column | undefined): rea
   ),
 ];
 
-/** `skip` for columns that every action's condition looks at: what the recipe skips, and what is open, since no action takes it. */
+/** `skip` for columns that every action's condition looks at: what the recipe skips, and what no action takes, which is asked. */
 function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns }: Evidence): readonly Line[] {
   const conditions = actions.filter(({ name, when }) => name !== "newEvent" || when.length > 0).map(({ when }) => when);
   const block = columns.flatMap((column): readonly Line[] => {
@@ -247,29 +248,6 @@ function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns 
   return block.length === 0 ? [] : [{ key: "skip", value: { block }, note: "rows with these give nothing" }];
 }
 
-/** `Status canceled`: a column of the condition that the file has, and of whose values it has none. */
-function absentIn(condition: Condition, evidence: Evidence): string | undefined {
-  const absent = [...condition].find(([name, values]) => {
-    const column = evidence.column(name);
-    return (
-      column !== undefined &&
-      column.filled > 0 &&
-      spellingsOf(values, column).length === 0 &&
-      !mayHoldOtherYes(values, column)
-    );
-  });
-  return absent && `${cleanText(absent[0], 40)} ${absent[1].map((value) => cleanText(value, 40)).join(" or ")}`;
-}
-
-/** Whether a yes is wanted, and the column holds what may say yes in another language. */
-const mayHoldOtherYes = (values: readonly string[], { values: texts }: Column): boolean =>
-  values.some((value) => fold(value) === "yes") &&
-  texts.size <= MOST_ANSWERS &&
-  [...texts.keys()].some((text) => !/^(?:no|n|false|f|0|-)$/i.test(text));
-
-/** A yes, a no, and what stands for neither. */
-const MOST_ANSWERS = 4;
-
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
 const asInFile = (condition: Condition, evidence: Evidence): Value => ({
   flow: [...condition].map(([name, values]) => {
@@ -279,11 +257,16 @@ const asInFile = (condition: Condition, evidence: Evidence): Value => ({
       const answers = [...column.values.keys()].map((text) => cleanText(text, 20)).join(" and ");
       return [name, ask(`the text that says yes; this file has ${answers}`)];
     }
-    const [only = "", ...more] = (own.length === 0 ? values : own).map(asText);
+    const [only = "", ...more] = own.length === 0 ? values : own;
     return [name, more.length === 0 ? only : [only, ...more]];
   }),
 });
 
-/** YAML takes some plain words for other things, and so may a reader. */
-const asText = (value: string): Value =>
-  /^(?:yes|no|true|false|on|off|null|~|\d.*)$/i.test(value) ? { inQuotes: value } : value;
+/** A yes, a no, and what stands for neither. */
+const MOST_ANSWERS = 4;
+
+/** Whether a yes is wanted, and the column holds what may say yes in another language. */
+const mayHoldOtherYes = (values: readonly string[], { values: texts }: Column): boolean =>
+  values.some((value) => fold(value) === "yes") &&
+  texts.size <= MOST_ANSWERS &&
+  [...texts.keys()].some((text) => !/^(?:no|n|false|f|0|-)$/i.test(text));

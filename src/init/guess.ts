@@ -4,14 +4,13 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { cleanText, quoted } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { quoted } from "../actions/text.ts";
 import { askedIn } from "../map/source.ts";
-import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
+import { configText, type Line } from "./config-text.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { fromColumns } from "./from-columns.ts";
-import { fromRecipe } from "./from-recipe.ts";
+import { actionsIn, fromRecipe } from "./from-recipe.ts";
 import { withoutOverlap } from "./match-patterns.ts";
 import { wrapped } from "./notes.ts";
 import { pageOf, RECIPES } from "./recipes.ts";
@@ -49,31 +48,21 @@ export interface Guess {
 
 /** @throws Failure("usage") for two files that no `match` can tell apart. */
 export function guessConfig(...samples: readonly Sample[]): Guess {
-  const drafts = samples.map(draftOf);
+  const drafts = draftsOf(samples);
   const order = drafts
     .map((draft, at) => ({ at, rank: rankOf(draft) }))
     .sort((one, other) => one.rank - other.rank || one.at - other.at)
     .map(({ at }) => at);
   const names = namesOf(drafts);
   const bodies = withOwnMatches(drafts);
+  const isAlone = drafts.length === 1;
   const sources = order.flatMap((at): readonly Line[] => [
-    ...(drafts.length === 1 ? [] : wrapped(headOf(drafts[at])).map((line) => ({ comment: `# ${line}` }))),
+    ...(isAlone ? [] : wrapped(headOf(drafts[at])).map((line) => ({ comment: `# ${line}` }))),
     { key: names[at] ?? "", value: { block: bodies[at] ?? [] } },
   ]);
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = configText([...headOfAll(drafts), "", ...ENVIRONMENTS], sources).replaceAll("\ufffd", "\\ufffd");
-  return {
-    sources: drafts.map(({ fileName, system, page, how }, at) => ({
-      name: names[at] ?? "",
-      fileName,
-      system,
-      page,
-      how,
-    })),
-    order,
-    yaml,
-    ...toLookAt(yaml),
-  };
+  return { sources: drafts.map((draft, at) => ({ ...draft, name: names[at] ?? "" })), order, yaml, ...toLookAt(yaml) };
 }
 
 const ENVIRONMENTS = [
@@ -84,14 +73,20 @@ const ENVIRONMENTS = [
   "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
 ];
 
+const FILL_IN = "<FILL IN";
+/** A key in a line of YAML. */
+const KEY = /(?:^ *(?:- )?|[{,] *)("[^"]*"|[^",:{}[\]]+): /g;
+
 /** The lines that the user has to look at. */
 function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
   const lines = yaml.split("\n");
   return {
     open: lines.flatMap((line, at) => {
       const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
-      const key = /^\s*(?:- )?("[^"]*"|[^":{]+):/.exec(line)?.[1];
-      return asked === undefined ? [] : [{ line: at + 1, what: `${key === undefined ? "" : `${key}: `}${asked}` }];
+      const keys = new Set([...(line.split(FILL_IN)[0] ?? "").matchAll(KEY)].map(([, key = ""]) => key.trim()));
+      const [first, ...more] = keys;
+      const place = [first, more.at(-1)].filter((key) => key !== undefined).join(" ");
+      return asked === undefined ? [] : [{ line: at + 1, what: `${place === "" ? "" : `${place}: `}${asked}` }];
     }),
     guesses: lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : [])),
   };
@@ -108,32 +103,28 @@ interface Draft extends GuessedSource {
 
 const TUTORIAL = "docs/tutorial.md";
 
-function draftOf(sample: Sample): Draft {
-  const evidence = evidenceOf(sample);
-  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
-  const name = recipe?.name ?? slug(sample.fileName);
-  const draft = (how: How, body: readonly Line[], actions = actionsIn(body)): Draft => ({
-    sample,
-    name,
-    fileName: sample.fileName,
-    system: recipe?.title,
-    page: recipe === undefined ? TUTORIAL : pageOf(recipe),
-    how,
-    actions,
-    body,
-  });
-  if (recipe !== undefined) return draft("recipe", fromRecipe(recipe, evidence));
-  const { how, body, own } = fromColumns(evidence);
-  return draft(how, body, own.length > 0 ? own : actionsIn(body));
+/** Sales propose a `newEvent` for their events, unless another of the files is a list of events. */
+function draftsOf(samples: readonly Sample[]): readonly Draft[] {
+  const drafts = samples.map((sample) => draftOf(sample, true));
+  if (!drafts.some(isListOfEvents)) return drafts;
+  return samples.map((sample) => draftOf(sample, false));
 }
 
-/** The actions that the source gives, without those in comments or still to be filled in. */
-const actionsIn = (body: readonly Line[]): readonly string[] =>
-  body.flatMap((line) => {
-    if ("comment" in line) return [];
-    if (line.key === "action") return typeof line.value === "string" ? [line.value] : [];
-    return line.key === "actions" ? keysOfItems(line.value) : [];
-  });
+function draftOf(sample: Sample, needsEvents: boolean): Draft {
+  const evidence = evidenceOf(sample);
+  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
+  const { fileName } = sample;
+  const draft = { sample, name: recipe?.name ?? slug(fileName), fileName, system: recipe?.title };
+  if (recipe !== undefined)
+    return {
+      ...draft,
+      page: pageOf(recipe),
+      how: "recipe",
+      actions: actionsIn(recipe),
+      body: fromRecipe(recipe, evidence),
+    };
+  return { ...draft, page: TUTORIAL, ...fromColumns(evidence, needsEvents) };
+}
 
 const lookedAt = ({ isWhole, rows }: Sample): string =>
   isWhole && rows.length === 1
@@ -142,19 +133,14 @@ const lookedAt = ({ isWhole, rows }: Sample): string =>
 
 function headOfAll(drafts: readonly Draft[]): readonly string[] {
   const [draft, ...others] = drafts;
-  if (draft === undefined || others.length > 0)
-    return [
-      SCHEMA_LINE,
-      `# What ${drafts.length} exports looked like to tickets init. FILL IN marks what no export says, or what can be read in more than`,
-      "# one way: put your own value there. Until then every command refuses the config. How to go on:",
-      `# ${[...new Set(drafts.map(({ page }) => page))].join(", ")}.`,
-    ];
-  const { sample, system, page } = draft;
+  const pages = [...new Set(drafts.map(({ page }) => page))].join(", ");
   return [
     SCHEMA_LINE,
-    `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
-    `# ${lookedAt(sample)} FILL IN marks what no export says, or what can be`,
-    `# read in more than one way: put your own value there. Until then every command refuses the config. How to go on: ${page}.`,
+    ...(draft === undefined || others.length > 0
+      ? [`# Written by tickets init from ${drafts.length} exports.`]
+      : wrapped(`Written by tickets init from ${headOf(draft)}`).map((line) => `# ${line}`)),
+    "# FILL IN marks what no export says, or what can be read in more than one way: put your own value there.",
+    `# Until then every command refuses the config. How to go on: ${pages}.`,
   ];
 }
 
@@ -162,6 +148,8 @@ const headOf = (draft: Draft | undefined): string =>
   draft === undefined
     ? ""
     : `${quoted(draft.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
+
+const isListOfEvents = ({ actions }: Draft): boolean => actions.includes("newEvent") && !actions.includes("soldTicket");
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
 function rankOf({ actions }: Draft): number {
@@ -184,32 +172,22 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
   });
 }
 
-/** The bodies, with patterns that don't match each other's files, which would stop every command. */
+/** The bodies, with patterns that don't take each other's files, which would stop every command. */
 function withOwnMatches(drafts: readonly Draft[]): readonly (readonly Line[])[] {
-  const wanted = drafts.map(({ fileName, body }) => ({ fileName, pattern: patternIn(body) }));
-  const found = withoutOverlap(wanted);
-  if ("alike" in found) throw namesAlike(...found.alike.map((at) => wanted[at]?.fileName ?? ""));
+  const patterns = withoutOverlap(drafts.map(({ fileName, body }) => ({ fileName, pattern: patternIn(body) })));
   return drafts.map(({ body }, at) => {
-    const [pattern = "", before = ""] = [found.patterns[at], wanted[at]?.pattern];
+    const [pattern = "", before] = [patterns[at], patternIn(body)];
     if (pattern === before) return body;
     const note = `as ${before} it could take a file of another source`;
-    return body.map((line) => (isMatch(line) ? { key: line.key, value: { inQuotes: pattern }, note } : line));
+    return body.map((line) =>
+      "key" in line && line.key === "match" ? { key: line.key, value: { inQuotes: pattern }, note } : line,
+    );
   });
 }
 
-const isMatch = (line: Line): line is Entry => "key" in line && line.key === "match";
-
 function patternIn(body: readonly Line[]): string {
-  const value = body.find(isMatch)?.value;
+  const [value] = body.flatMap((line) => ("key" in line && line.key === "match" ? [line.value] : []));
   return typeof value === "object" && "inQuotes" in value ? value.inQuotes : "";
-}
-
-function namesAlike(one = "", other = ""): Failure {
-  return new Failure(
-    "usage",
-    `${cleanText(one, 200)} and ${cleanText(other, 200)} can't be told apart by their names, and a source is chosen by the name of a file.`,
-    { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml" },
-  );
 }
 
 function slug(fileName: string): string {

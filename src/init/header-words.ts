@@ -17,7 +17,7 @@ function plainText(text: string): string {
 
 /** `Order Date/Time` and `orderDateTime` → order, date, time; `N° billet` → n, billet. */
 export const wordsOf = (name: string): readonly string[] =>
-  plainText(name.replace(/[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
+  plainText(name.replace(/^item\.|[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
 
@@ -86,6 +86,9 @@ const NAMES = {
   /** Also what begins or ends with such a stem: `Zahlungsstatus`, `Buchungszustand`; and yes or no to a loss. */
   status:
     /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state|cancell?ed|refunded|voided?|storniert|storno|erstattet|annulee?|remboursee?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/,
+  /** Whether it was sold, as a yes or no. */
+  saleFlag:
+    /^(?:paid|confirmed|bezahlt|bestatigt|paye|confirme|pagato|confermato|pagado|confirmado|pago|betaald|bevestigd)$/,
   /** What a row is: a sale, or that something was given back. */
   rowKind:
     /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/,

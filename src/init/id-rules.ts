@@ -30,6 +30,17 @@ export function eventRule({ find, ticket }: Columns): Entry {
     : { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${shown}` };
 }
 
+/** The id of an event in a list of events. */
+export function eventIdRule({ all, find }: Columns): { readonly column: Column | undefined; readonly rule: Entry } {
+  const column =
+    find("eventId").find((each) => each.isUnique || isEventIdName(each.name)) ??
+    all.find((each) => each.isUnique && isIdName(each.name));
+  const key = "eventId";
+  if (column === undefined)
+    return { column, rule: { key, value: ask("the id of the event: no column has such a name") } };
+  return { column, rule: { key, value: template(column), note: "guess by name" } };
+}
+
 /** The id of what is sold, which is different in every row. */
 export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLists }: Columns): Entry {
   const key = "ticketId";
@@ -60,11 +71,7 @@ export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLis
       note: `guess: only together are they different in ${total}`,
     };
   const [first, ...more] = uniques;
-  if (first === undefined)
-    return {
-      key,
-      value: ask("no column that may be an id differs in every row, and no two named like ids do together"),
-    };
+  if (first === undefined) return { key, value: ask(NO_TICKET) };
   return {
     key,
     value: ask(NO_TICKET),

@@ -1,65 +1,43 @@
-/** Patterns for the `match` of sources in one config, none of which matches another's file. */
+/** Patterns for the `match` of sources in one config, none of which takes another's file. */
 
-/** Replaces the characters that mean something in a pattern by `?`, which matches any character. */
-const withoutMarks = (name: string): string => name.replace(/[*?{},[\]\\/]/g, "?");
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { matches } from "../map/select-source.ts";
 
-/** The name as `match` sees it. */
-const plainName = (fileName: string): string => fileName.replace(/\.(?:gz|zst)$/i, "");
-
-/** The pattern for this file alone. */
+/** The pattern for this file alone: what means something in a pattern becomes `?`, which is any character. */
 export const exactPattern = (fileName: string): string => withoutMarks(plainName(fileName));
 
 /** The pattern for the file and its successors: digits of its name, such as a date, may differ, and more may follow. */
 export function widePattern(fileName: string): string {
-  const [stem, extension] = partsOf(fileName);
+  const [, stem = "", extension = ""] = /^(.*?)(\.[^.]+)?$/s.exec(plainName(fileName)) ?? [];
   const named = withoutMarks(stem);
   const pattern = named.replace(/\d[\d_.T:-]*/g, "*");
   return `${/\p{L}/u.test(pattern) ? `${pattern}*`.replace(/\*+/g, "*") : named}${extension}`;
 }
 
-function partsOf(fileName: string): readonly [string, string] {
-  const plain = plainName(fileName);
-  const [, stem = plain, extension = ""] = /^(.*?)(\.[^.]+)?$/.exec(plain) ?? [];
-  return [stem, extension];
-}
-
 /**
- * The patterns, narrowed to the name of the file where one could take another's file.
- * If no pattern can tell two files apart, those two are returned instead.
+ * The patterns, each narrowed to the name of its file where it takes the file of another.
+ *
+ * @throws Failure("usage") for two files that no pattern tells apart.
  */
 export function withoutOverlap(
   wanted: readonly { readonly fileName: string; readonly pattern: string }[],
-): { readonly patterns: readonly string[] } | { readonly alike: readonly [number, number] } {
-  const names = wanted.map(({ fileName }) => exactPattern(fileName));
-  const overlapsOther = (pattern: string, at: number, others: readonly string[]): boolean =>
-    others.some((other, index) => index !== at && overlap(pattern, other));
-  const own = wanted.map(({ pattern }, at) => (overlapsOther(pattern, at, names) ? (names[at] ?? "") : pattern));
-  const patterns = own.map((pattern, at) => (overlapsOther(pattern, at, own) ? (names[at] ?? "") : pattern));
-  for (const [at, pattern] of patterns.entries()) {
-    const other = patterns.findIndex((each, index) => index > at && overlap(pattern, each));
-    if (other !== -1) return { alike: [at, other] };
-  }
-  return { patterns };
+): readonly string[] {
+  const otherTakenBy = (match: string, at: number) =>
+    wanted.find(({ fileName }, index) => index !== at && matches({ match }, fileName));
+  return wanted.map(({ fileName, pattern }, at) => {
+    if (otherTakenBy(pattern, at) === undefined) return pattern;
+    const exact = exactPattern(fileName);
+    const other = otherTakenBy(exact, at);
+    if (other === undefined) return exact;
+    throw new Failure(
+      "usage",
+      `${cleanText(fileName, 200)} and ${cleanText(other.fileName, 200)} can't be told apart by their names, and a source is chosen by the name of a file.`,
+      { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml" },
+    );
+  });
 }
 
-/** Whether a name exists that both patterns (of `*`, `?` and characters) match, ignoring case as `match` does. */
-function overlap(one: string, other: string): boolean {
-  const [left, right] = [charactersOf(one), charactersOf(other)];
-  // From the ends: whether the rest of `one` and each rest of `other` match a common text.
-  let below: readonly boolean[] = [];
-  for (let at = left.length; at >= 0; at -= 1) {
-    const row: boolean[] = [];
-    for (let to = right.length; to >= 0; to -= 1) {
-      const [a, b] = [left[at], right[to]];
-      const isSame = a === b || a === "?" || b === "?";
-      if (a === "*" || b === "*")
-        row[to] = (a !== undefined && below[to] === true) || (b !== undefined && row[to + 1] === true);
-      else row[to] = a === undefined || b === undefined ? a === b : isSame && below[to + 1] === true;
-    }
-    below = row;
-  }
-  return below[0] === true;
-}
+const plainName = (fileName: string): string => fileName.replace(/\.(?:gz|zst)$/i, "");
 
-const charactersOf = (pattern: string): readonly string[] =>
-  [...pattern].map((character) => character.toUpperCase().toLowerCase());
+const withoutMarks = (name: string): string => name.replace(/[*?{},[\]\\/]/g, "?");

@@ -4,68 +4,41 @@ import { currencyDigits } from "../actions/currencies.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
 import { type Columns, unreadPrice } from "./columns.ts";
-import { flow, type Line, type Value } from "./config-text.ts";
+import { type Entry, flow, type Line, type Value } from "./config-text.ts";
 import { type Amounts, type Column, textIn } from "./evidence.ts";
 import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
 import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 
-/** One way to make the price of a ticket from a column. */
-interface Way {
-  readonly column: Column;
-  readonly value: Value;
-  /** What it makes of the column's texts. */
-  readonly note: string;
-}
-
 /** @param prices - columns that may be it, the surest first. */
 export function priceLines(columns: Columns, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
-  if (price === undefined) {
-    const unread = unreadPrice(columns);
-    const texts = [...(unread?.values.keys() ?? [])];
-    const example = texts.find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
-    const what =
-      unread === undefined
-        ? "no column looks like a price"
-        : `${cleanText(unread.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
-    return [{ key: "price", value: ask(what), note: unread && `perhaps ${inner(unread)}` }];
-  }
+  if (price === undefined) return [unreadRule(unreadPrice(columns))];
   const areRivals = others.length > 0 && prices.some(({ name }) => says(name, "inAll"));
-  const candidates = (areRivals ? prices : [price]).flatMap((column) =>
-    dividersOf(column, quantity, columns.rows).map((by) => ({ column, by })),
+  const ways = (areRivals ? prices : [price]).flatMap((column) =>
+    dividersOf(column, quantity, columns.rows).flatMap((by) => waysOf(column, by, columns.currency)),
   );
-  const ways = candidates.flatMap(({ column, by }) => waysOf(column, by, columns.currency));
-  const names = new Set(candidates.slice(0, 6).map(({ column }) => cleanText(column.name, 40)));
-  const question =
-    candidates.length > 1
-      ? {
-          what: `one of the next lines, without its #: what one ticket cost, by ${[...names].join(" or ")}`,
-          why: PUBLIC,
-        }
-      : (questionOfOrder(price, columns, quantity) ??
-        questionOfAmounts(price, columns.currency) ??
-        candidates.map(({ column, by }) => questionOfRest(column, by, columns))[0]);
-  return waysLines(ways, question, others);
+  const order = areRivals ? undefined : priceOfOrder(price, columns, quantity);
+  if (order === undefined) return waysLines(ways, others);
+  const question = `what one ticket cost: ${order}. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`;
+  return [{ key: "price", value: ask(question), note: REMOVE }, ...ways.map(choice)];
 }
+
+function unreadRule(column: Column | undefined): Entry {
+  if (column === undefined) return { key: "price", value: ask("no column looks like a price") };
+  const example = [...column.values.keys()].find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
+  const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
+  return { key: "price", value: ask(what), note: `perhaps ${inner(column)}` };
+}
+
+const REMOVE = "a price is public for good; remove this line";
 
 /** The only way as a guess; several as comments, for the user to choose from. */
-function waysLines(ways: readonly Way[], question: Question | undefined, others: readonly Column[]): readonly Line[] {
+function waysLines(ways: readonly Entry[], others: readonly Column[] = []): readonly Line[] {
   const [only, ...more] = ways;
-  if (question === undefined && only !== undefined && more.length === 0)
-    return [
-      { key: "price", value: only.value, note: `guess: the only way that fits, ${only.note}${alsoText(others)}` },
-    ];
-  return [
-    {
-      key: "price",
-      value: ask(question?.what ?? "one of the next lines, without its #"),
-      note: `${question?.why ?? "how amounts are written is never guessed"}; remove this line`,
-    },
-    ...ways.map(({ value, note }) => choice({ key: "price", value, note: `reads ${note}` })),
-  ];
+  if (only !== undefined && more.length === 0) return [{ ...only, note: `guess: ${only.note}${alsoText(others)}` }];
+  const question = "one of the next lines, without its #: what one ticket cost";
+  return [{ key: "price", value: ask(question), note: REMOVE }, ...ways.map(choice)];
 }
-
-const PUBLIC = "a price is public for good";
 
 /** By what the amounts of a row of several tickets may have to be divided; undefined: not at all. */
 function dividersOf(
@@ -82,25 +55,13 @@ function dividersOf(
   return says(column.name, "inAll") && !isAlike ? [quantity] : [undefined, quantity];
 }
 
-interface Question {
-  readonly what: string;
-  readonly why: string;
-}
-
-/** Whether an amount may be what several tickets cost. */
-function questionOfOrder(price: Column, columns: Columns, quantity: Column | undefined): Question | undefined {
-  const { ticketLists } = columns;
-  const name = cleanText(price.name, 40);
-  const why =
-    (quantity === undefined ? sharedInOrders(price, columns) : undefined) ??
-    (ticketLists === undefined || namesTicketPrice(price.name)
-      ? undefined
-      : `a row may have several ${cleanText(ticketLists, 40)} and one ${name}`);
-  if (why === undefined) return undefined;
-  return {
-    what: `what one ticket cost: ${why}. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`,
-    why: PUBLIC,
-  };
+/** Why an amount may be what several tickets cost. */
+function priceOfOrder(price: Column, columns: Columns, quantity: Column | undefined): string | undefined {
+  const { ticketLists, items } = columns;
+  const shared = quantity === undefined ? sharedInOrders(price, columns) : undefined;
+  if (shared !== undefined || namesTicketPrice(price.name)) return shared;
+  const list = ticketLists ?? (price.name.startsWith("item.") ? undefined : items);
+  return list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`;
 }
 
 /**
@@ -126,52 +87,15 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string |
   return undefined;
 }
 
-/** Whether a total has no equal parts for the tickets of its row. */
-function questionOfRest(price: Column, by: Column | undefined, { rows, currency }: Columns): Question | undefined {
-  const [reading] = price.amounts?.readings ?? [];
-  if (by === undefined || reading === undefined) return undefined;
-  const { divide = 1 } = unitsOf(price, currency)[0] ?? WHOLE;
-  const uneven = rows.find((cells) => {
-    const divisor = String(Number(textIn(cells, by)) * divide);
-    return divideAmount(reading.read(textIn(cells, price)) ?? "", divisor, 2, "error", 1).kind === "does-not-divide";
-  });
-  if (uneven === undefined) return undefined;
-  const shown = `${cleanText(textIn(uneven, price), 20)} for ${cleanText(by.name, 40)} ${cleanText(textIn(uneven, by), 20)}`;
-  return {
-    what: `what one ticket cost: ${shown} has no equal parts. If it is the total, take the next line without its #, and add remainder: first, by which the first tickets cost one unit more`,
-    why: PUBLIC,
-  };
-}
-
-/** Whether it is open how amounts are written, or in what. */
-function questionOfAmounts(price: Column, currency: Column | undefined): Question | undefined {
-  const { amounts, name } = price;
-  const signs = new Set(amounts?.signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
-  if (signs.size > 1)
-    return {
-      what: `one of the next lines, without its #, with the sign of the event's currency alone: ${amounts?.signs.map((sign) => cleanText(sign, 10)).join(", ")} stand in this file. An amount with another sign is an error`,
-      why: "an event has one currency",
-    };
-  const [unit, ...others] = unitsOf(price, currency);
-  if (unit === undefined || others.length === 0) return undefined;
-  return {
-    what: `one of the next lines, without its #: whether ${cleanText(name, 40)} counts whole units or ${others[0]?.said}`,
-    why: PUBLIC,
-  };
-}
-
-/** A sign and the code that it stands for are one. */
-const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
-
 /** What a column counts, and by what whole units are made of it; that is asked where it depends on the currency. */
 interface Unit {
-  readonly said: string;
+  readonly said?: string;
   readonly divide?: number;
 }
 
-const WHOLE: Unit = { said: "whole units" };
-const HUNDREDTHS: Unit = { said: "hundredths", divide: 100 };
-const SMALLEST: Unit = { said: "the currency's smallest unit" };
+const WHOLE: Unit = {};
+const HUNDREDTHS: Unit = { said: "counts hundredths", divide: 100 };
+const SMALLEST: Unit = { said: "counts the currency's smallest unit" };
 /** What few tickets cost in whole units of most currencies. */
 const MUCH = 500;
 
@@ -179,10 +103,9 @@ const MUCH = 500;
 function unitsOf({ name, values }: Column, currency: Column | undefined): readonly Unit[] {
   const found = minorUnitsIn(name);
   const texts = [...values.keys()].filter((text) => !/^0*$/.test(text));
-  const hasDecimals = texts.some((text) => /[.,]\d{1,2}\D*$/.test(text));
   if (found !== undefined) {
     const unit = found === "hundredths" ? HUNDREDTHS : SMALLEST;
-    return hasDecimals ? [WHOLE, unit] : [unit];
+    return texts.some((text) => /[.,]\d{1,2}\D*$/.test(text)) ? [WHOLE, unit] : [unit];
   }
   const hasNone = [...(currency?.values.keys() ?? [])].some((code) => currencyDigits(code.toUpperCase()) === 0);
   const areLarge = texts.length > 0 && texts.every((text) => /^\d+$/.test(text) && Number(text) >= MUCH);
@@ -192,12 +115,12 @@ function unitsOf({ name, values }: Column, currency: Column | undefined): readon
 /** Steps of a rule beside `from`. */
 type Steps = Readonly<Record<string, Value | undefined>>;
 
-function waysOf(column: Column, quantity: Column | undefined, currency: Column | undefined): readonly Way[] {
+function waysOf(column: Column, quantity: Column | undefined, currency: Column | undefined): readonly Entry[] {
   const { amounts } = column;
   if (amounts === undefined) return [];
-  const units = unitsOf(column, currency);
-  return units.flatMap((unit) =>
-    amountWays(column, amounts, { ...wordSteps(column, amounts), ...divideSteps(unit, quantity) }, unit, quantity),
+  const divided = quantity === undefined ? [] : ["the total of the row is divided"];
+  return unitsOf(column, currency).flatMap((unit) =>
+    amountWays(column, amounts, { ...wordSteps(column, amounts), ...divideSteps(unit, quantity) }, unit, divided),
   );
 }
 
@@ -205,45 +128,52 @@ function waysOf(column: Column, quantity: Column | undefined, currency: Column |
 function amountWays(
   column: Column,
   { signs, readings, isPlain, example }: Amounts,
-  more: Steps = {},
+  more: Steps,
   unit: Unit = WHOLE,
-  quantity?: Column,
-): readonly Way[] {
+  said: readonly string[] = [],
+): readonly Entry[] {
   return readings.map(({ decimal, thousands, fits, example: read }) => {
     const steps = {
       decimal: isPlain ? undefined : { inQuotes: decimal },
       thousands: thousands === undefined ? undefined : { inQuotes: thousands },
-      sign: signs.length === 0 ? undefined : signs.map((text) => ({ inQuotes: text })),
+      sign: signs.length === 0 ? undefined : signRule(signs),
       ...more,
     };
     const isBare = Object.values(steps).every((step) => step === undefined);
-    const made = read === undefined ? "no amount" : inWhole(read, unit);
     const notes = [
-      `${fits} of ${column.values.size} texts`,
-      `${quoted(example)} is ${made}`,
-      ...(unit === WHOLE ? [] : [`it counts ${unit.said}`]),
-      ...(quantity === undefined ? [] : ["the total of the row is divided"]),
+      `${quoted(example)} is ${read === undefined ? "no amount" : inWhole(read, unit)}`,
+      ...(fits === column.values.size ? [] : [`reads ${fits} of ${column.values.size} texts`]),
+      ...(unit.said === undefined ? [] : [unit.said]),
+      ...said,
     ];
     return {
-      column,
+      key: "price",
       value: isBare ? template(column) : flow({ from: template(column), ...steps }),
       note: notes.join("; "),
     };
   });
 }
 
+/** An event has one currency, so of several the user says which. */
+function signRule(signs: readonly string[]): Value {
+  const currencies = new Set(signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
+  if (currencies.size === 1) return signs.map((text) => ({ inQuotes: text }));
+  const shown = signs.map((sign) => cleanText(sign, 10)).join(", ");
+  return ask(`the sign of the event's currency alone, of ${shown}: an amount with another is an error`);
+}
+
+/** A sign and the code that it stands for are one. */
+const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
+
 /** What words and empty cells among the amounts mean is asked. */
 function wordSteps(column: Column, { words }: Amounts): Steps {
   const blanks = column.rows - column.filled;
+  const prices = words.map((word) => {
+    const rows = rowsText(column.values.get(word) ?? 0);
+    return [word, ask(`its price, such as 0 (${rows})`)] as const;
+  });
   return {
-    map:
-      words.length === 0
-        ? undefined
-        : flow(
-            Object.fromEntries(
-              words.map((word) => [word, ask(`its price, such as 0 (${rowsText(column.values.get(word) ?? 0)})`)]),
-            ),
-          ),
+    map: words.length === 0 ? undefined : { flow: prices },
     else: words.length === 0 ? undefined : template(column),
     blank: blanks === 0 ? undefined : ask(`0, if what has no amount cost nothing (${rowsText(blanks)})`),
   };
@@ -265,6 +195,5 @@ function inWhole(amount: string, { divide }: Unit): string {
 }
 
 /** The price from one column: the only way to read it, or all of them as comments for the user to choose from. */
-export function amountLines(column: Column, amounts: Amounts, more: Steps): readonly Line[] {
-  return waysLines(amountWays(column, amounts, more), questionOfAmounts(column, undefined), []);
-}
+export const amountLines = (column: Column, amounts: Amounts, more: Steps): readonly Line[] =>
+  waysLines(amountWays(column, amounts, more));

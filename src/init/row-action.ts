@@ -92,7 +92,7 @@ function spokenOf({ fileName, columns }: Evidence, { prices, all, order, currenc
       why: "guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
     };
   return !mayBeEvents || ofSales.some(({ name }) => namesSale(name))
-    ? { action: "soldTicket", why: "guess: nothing says that the file holds anything but sales" }
+    ? { action: "soldTicket", why: "guess: the rows look like sales" }
     : {
         action: "soldTicket",
         why: "guess: some of its columns may be of sales",

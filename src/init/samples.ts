@@ -6,7 +6,6 @@ import type { Readable } from "node:stream";
 import { validateCommand } from "../actions/next-command.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { withExactNumbers } from "../map/exact-numbers.ts";
 import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
 import { openInput } from "../read/input.ts";
@@ -16,6 +15,7 @@ import { NoHeader } from "../read/refused.ts";
 import type { Row } from "../read/row.ts";
 import { Utf8Watch } from "../read/utf8-watch.ts";
 import type { Sample } from "./evidence.ts";
+import { tableOfObjects } from "./json-table.ts";
 
 /** Enough to see every status; all of them are kept in memory. */
 const ROWS_LOOKED_AT = 20_000;
@@ -155,38 +155,3 @@ const isWider = (row: Row): boolean =>
   row.kind === "malformed"
     ? row.findings.some(({ rule }) => rule === "cell-count")
     : row.kind === "cells" && row.cells.length > 1 && row.cells.every((cell) => cell.trim() !== "");
-
-/** How deep values in JSON rows are looked for, and how many. */
-const DEEPEST = 4;
-const MOST_PATHS = 500;
-
-/** JSON rows as a table of the paths of their values. */
-function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | "lists"> {
-  const paths = new Map<string, number>();
-  const lists = new Set<string>();
-  const table = rows.flatMap((row) => {
-    if (row.kind !== "object") return [];
-    const cells: string[] = [];
-    const walk = (value: unknown, path: string, depth: number): void => {
-      if (value === null || value === undefined) return;
-      if (Array.isArray(value)) {
-        if (lists.size < MOST_PATHS) lists.add(path);
-      } else if (typeof value === "object") {
-        if (depth < DEEPEST)
-          for (const [key, inner] of Object.entries(value))
-            walk(inner, path === "" ? key : `${path}.${key}`, depth + 1);
-      } else {
-        let at = paths.get(path);
-        if (at === undefined && paths.size < MOST_PATHS) {
-          at = paths.size;
-          paths.set(path, at);
-        }
-        if (at !== undefined) cells[at] = String(value);
-      }
-    };
-    walk(withExactNumbers(row), "", 0);
-    return [cells];
-  });
-  const header = [...paths.keys()];
-  return { header, rows: table.map((cells) => header.map((_path, at) => cells[at] ?? "")), lists: [...lists] };
-}

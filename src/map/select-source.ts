@@ -76,7 +76,8 @@ export function hintOfNoSource(sources: Sources, fileName: string): string {
   return `No source matches ${fileName === "" ? "standard input" : fileName} (${patterns.slice(0, 8).join(", ")}${patterns.length > 8 ? ", …" : ""}). Give --source NAME, or widen match.`;
 }
 
-function matches({ match }: SourceConfig, fileName: string): boolean {
+/** Whether the source is that of a file of this base name. */
+export function matches({ match }: Pick<SourceConfig, "match">, fileName: string): boolean {
   const plain = fileName.replace(/\.(?:gz|zst)$/i, "");
   return [match ?? []].flat().some((glob) => {
     const fits = wholeMatcher(globPattern(glob));

@@ -10,8 +10,8 @@ describe("of several amounts", () => {
     bodyOf(fileName, csv, delimiter)
       .map((line) => line.trim())
       .filter((line) => /^#?price: /.test(line));
-  const asked = (...names: readonly string[]): string =>
-    `price: "<FILL IN: one of the next lines, without its #: what one ticket cost, by ${names.join(" or ")}>"   # a price is public for good; remove this line`;
+  const asked =
+    'price: "<FILL IN: one of the next lines, without its #: what one ticket cost>"   # a price is public for good; remove this line';
 
   test.each([
     ["Unit price", "Total"],
@@ -23,7 +23,7 @@ describe("of several amounts", () => {
     for (const header of [`${one},${other}`, `${other},${one}`]) {
       const csv = `Order No,Ticket Reference,Event ID,E-Mail,${header}\n1,T-1,e,a@example.com,25.00,50.00\n1,T-2,e,a@example.com,25.00,50.00\n`;
       const [first = "", ...choices] = priceLinesOf("sales.csv", csv);
-      expect([asked(one, other), asked(other, one)]).toContain(first);
+      expect(first).toBe(asked);
       expect(choices.map((line) => /^#price: "\{(.*)\}"/.exec(line)?.[1]).sort()).toEqual([one, other].sort());
     }
   });
@@ -43,13 +43,9 @@ describe("of several amounts", () => {
     const divided = (name: string) => `price: {from: "{${name}}", divide: "{Qty}", places: 2}`;
     expect(of("Total")).toEqual([divided("Total")]);
     expect(of("Unit price")).toEqual(['price: "{Unit price}"']);
-    const question = (...names: readonly string[]) => asked(...names).replace(/ {3}# .*/, "");
-    expect(of("Price")).toEqual([question("Price"), '#price: "{Price}"', `#${divided("Price")}`]);
-    expect(of("Unit price", "Total")).toEqual([
-      question("Unit price", "Total"),
-      '#price: "{Unit price}"',
-      `#${divided("Total")}`,
-    ]);
+    const question = asked.replace(/ {3}# .*/, "");
+    expect(of("Price")).toEqual([question, '#price: "{Price}"', `#${divided("Price")}`]);
+    expect(of("Unit price", "Total")).toEqual([question, '#price: "{Unit price}"', `#${divided("Total")}`]);
   });
 });
 
@@ -61,7 +57,7 @@ describe("an amount in hundredths", () => {
       for (const fileName of ["sales.csv", "export.csv"]) {
       const lines = bodyOf(fileName, `Event ID,Ticket ID,User ID,${name}\ne,t1,u,2500\ne,t2,u,3050\n`);
       expect(ruleOf(lines, "price")).toBe(
-        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: the only way that fits, 2 of 2 texts; "2500" is 25.00; it counts hundredths`,
+        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: "2500" is 25.00; counts hundredths`,
       );
     }
     },
@@ -76,18 +72,17 @@ describe("an amount in hundredths", () => {
 
   test("of an order is divided by its tickets, too, and exactly", () => {
     const csv = "Booking Ref,Qty,Total cents,Show ID,Mail\nB1,2,2500,S,u@example.com\nB2,1,1000,S,v@example.com\n";
-    const guess = (text: string) => guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(text) }).yaml;
-    const yaml = guess(csv);
+    const guessed = guessConfig({ fileName: "orders.csv", isWhole: true, ...tableOf(csv) }).yaml;
+    const yaml = guessed.replace(/"<FILL IN: the currency[^"]*"/, "EUR");
     expect(yaml).toContain('price: {from: "{Total cents}", divide: "{Qty}00", places: 2}');
     const mapped = mapWith(yaml, "orders", csv, ",");
-    expect(actionsOf(mapped)).toMatchObject([
+    expect(actionsOf(mapped).slice(1)).toMatchObject([
       { data: { price: "12.50" } },
       { data: { price: "12.50" } },
       { data: { price: "10.00" } },
     ]);
     const uneven = csv.replace("2500", "2501");
     expect(mapWith(yaml, "orders", uneven, ",")[0]).toMatchObject({ kind: "invalid" });
-    expect(guess(uneven)).toContain('price: "<FILL IN: what one ticket cost: 2501 for Qty 2 has no equal parts.');
   });
 
   test("is no per cent", () => {

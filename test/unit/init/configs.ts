@@ -38,10 +38,12 @@ export function bodyOf(fileName: string, csv: string, delimiter = ","): readonly
   });
   expect(load(guess.yaml).problems.filter(({ message }) => !message.startsWith("is still to be"))).toEqual([]);
   // By its first line an editor knows the schema.
-  expect(guess.yaml).toMatch(/^# yaml-language-server: \$schema=tickets\.schema\.json\n# What /);
-  return guess.yaml
-    .split("\n")
-    .slice(13)
+  expect(guess.yaml).toMatch(
+    /^# yaml-language-server: \$schema=tickets\.schema\.json\n# Written by tickets init from "/,
+  );
+  const lines = guess.yaml.split("\n");
+  return lines
+    .slice(lines.indexOf("sources:") + 2)
     .map((line) => line.slice(4))
     .filter((line) => line !== "");
 }

@@ -13,22 +13,24 @@ C3;1;;7,00 €;05.04.2026 09:30;offen;Gala
 describe("an unknown layout", () => {
   test("has its columns guessed by name and cells, what is not sure as comments", () => {
     expect(bodyOf("bestellungen-2026-04.csv", GERMAN, ";")).toEqual([
-      'match: "bestellungen-2026-04.csv"   # this file only: eventId below is that of one event',
+      'match: "bestellungen-*.csv"',
       'csv: {delimiter: ";"}   # as this file is written',
       'zone: "<FILL IN: the time zone of Bestelldatum and other times that name none, such as Europe/Berlin>"',
       "expect:",
-      "  Status: [bezahlt, storniert, offen]   # all that stand in this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
+      "  Status: [bezahlt, storniert, offen]   # all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
       "actions:",
-      "  # Where its events are not registered elsewhere, take the # away and check the currency:",
-      '  #- newEvent: {fields: {eventName: "{Veranstaltung}", currency: EUR}}',
-      "  - soldTicket:   # guess: nothing says that the file holds anything but sales",
+      "  - newEvent:   # with the first row of each event",
+      "      fields:",
+      '        eventName: "{Veranstaltung}"   # guess by name; public',
+      '        currency: "<FILL IN: the currency of the events, such as EUR; or remove newEvent, if the events are registered elsewhere>"',
+      "  - soldTicket:   # guess: the rows look like sales",
       '      when: {Status: "<FILL IN: the values of a sale, such as [one, other], of bezahlt 2, storniert 1, offen 1. What is cancelled later was sold, too>"}',
       "      fields:",
       '        userId: "{E-Mail}"   # guess: filled in 3 of 4 rows',
-      '        price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # guess: the only way that fits, 3 of 3 texts; "1.250,00 €" is 1250.00',
+      '        price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # guess: "1.250,00 €" is 1250.00',
       '        orderTime: {from: "{Bestelldatum}", format: "d.M.yyyy H:mm"}   # guess: the only way that fits, "03.04.2026 18:00" is 2026-04-03 18:00; fits 2 of 2 texts',
       '        #metadataAttributes: {Seat: "{Platz-Nr}"}   # optional, and public on the blockchain',
       "  - invalidatedTicket:   # remove it where nothing says that a ticket is no longer valid",
@@ -43,9 +45,9 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
 `;
     const lines = bodyOf("sold.csv", csv).map((line) => line.trim());
     expect(lines.filter((line) => /price|orderTime/.test(line))).toEqual([
-      'price: "<FILL IN: one of the next lines, without its #>"   # how amounts are written is never guessed; remove this line',
-      '#price: {from: "{Paid}", decimal: ".", thousands: ",", sign: ["$"]}   # reads 2 of 2 texts; "$1,150" is 1150',
-      '#price: {from: "{Paid}", decimal: ",", sign: ["$"]}   # reads 2 of 2 texts; "$1,150" is 1.150',
+      'price: "<FILL IN: one of the next lines, without its #: what one ticket cost>"   # a price is public for good; remove this line',
+      '#price: {from: "{Paid}", decimal: ".", thousands: ",", sign: ["$"]}   # "$1,150" is 1150',
+      '#price: {from: "{Paid}", decimal: ",", sign: ["$"]}   # "$1,150" is 1.150',
       'orderTime: {from: "{Sold on} {Sold time}", format: "<FILL IN: d/M/yy H:mm or M/d/yy H:mm>"}   # "3/4/26" is 2026-04-03 or 2026-03-04: which one, is never guessed',
     ]);
     expect(lines).toContain('ticketId: "{Sale Ref}"   # guess: different in all 2 rows');

@@ -92,7 +92,7 @@ describe("the time of a sale", () => {
       const lines = bodyOf(fileName, csv);
       expect(ruleOf(lines, "orderTime")).toContain('{from: "{Ordered}"');
       expect(lines.join("\n")).not.toContain("no column looks like a time");
-      expect(givenIn(lines)).toEqual(["soldTicket", "invalidatedTicket"]);
+      expect(givenIn(lines)).toEqual(["newEvent", "soldTicket", "invalidatedTicket"]);
       expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: {empty: false} or what');
     }
   });

@@ -66,7 +66,7 @@ describe("an unknown layout", () => {
       guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf("ID,Status,Price\nt1,A,1\nt2,A,2\nt3,B,3\n") }).yaml,
     );
     expect(problems).toContainEqual(
-      expect.objectContaining({ path: ["sources", "x", "actions", 0, "soldTicket", "when", "Status"] }),
+      expect.objectContaining({ path: ["sources", "x", "actions", 1, "soldTicket", "when", "Status"] }),
     );
   });
 
