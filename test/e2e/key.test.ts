@@ -1,14 +1,17 @@
-/** The key lets one in, and shows nowhere; and nothing is sent to where it must not go. */
+/** The key shows nowhere, whatever goes wrong; and nothing is sent to where it must not go. */
 
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { deadPort, startProxy } from "../support/raw-server.ts";
+import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
 const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
-const COMMAND = ["stream", "sales.csv", "--env", "playground"];
+const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_RETRIES=0"];
+/** Ways of talking that show more than others. */
+const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["TICKETS_LOG_FORMAT=json", "--verbose"], ["--json"]];
 
 function openSales(): Workplace {
   const place = openWorkplace({ isWarm: true });
@@ -16,127 +19,166 @@ function openSales(): Workplace {
   return place;
 }
 
-/** Looks for the key, and for what is easily turned back into it, in all that was said and written. */
-function expectNoKey(place: Workplace, said: readonly Ended[], key = KEY): void {
-  const bytes = Buffer.from(key);
-  const forms = [key, bytes.toString("base64").replaceAll("=", ""), bytes.toString("hex"), encodeURIComponent(key)];
-  const files = place.files();
+/** Looks for the secrets, and for what is easily turned back into them, in all that was said and written. */
+function expectNowhere(place: Workplace, said: readonly Ended[], ...secrets: readonly string[]): void {
+  const files = place.files().map((name) => readFileSync(place.path(name)).toString("latin1"));
   expect(files.length).toBeGreaterThan(0);
-  for (const form of forms) {
-    for (const { stdout, stderr } of said) {
-      expect(stdout).not.toContain(form);
-      expect(stderr).not.toContain(form);
-    }
-    const holding = files.filter((name) => readFileSync(place.path(name)).includes(form));
-    expect(holding).toEqual([]);
+  const texts = [...said.flatMap(({ stdout, stderr }) => [stdout, stderr]), ...files];
+  for (const secret of [KEY, ...secrets]) {
+    const bytes = Buffer.from(secret);
+    const forms = [secret, bytes.toString("base64").replaceAll("=", ""), bytes.toString("hex"), encodeURI(secret)];
+    for (const form of forms) expect(texts.filter((text) => text.includes(form))).toEqual([]);
   }
 }
 
-/** Ways of talking that show more than others. */
-const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["TICKETS_LOG_FORMAT=json", "--verbose"], ["--json"]];
+interface Trouble {
+  readonly exitCode: number;
+  /** What the environment has beyond its address and its key. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly service?: Parameters<typeof startService>[0];
+  readonly secrets?: readonly string[];
+  readonly nodeArgs?: (place: Workplace) => readonly string[];
+  readonly expected?: (said: Ended, service: Service) => void;
+}
 
-describe("a wrong key", () => {
-  test.each(TALK)(
-    "ends the run with 5 after one request and shows nowhere: %s %s %s",
-    { tags: ["long"] },
-    async (...talk) => {
-      const place = openSales();
-      const service = await startService();
-      const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
-      const words = talk.filter((word) => word !== undefined);
-      const ended = await place.tickets([...COMMAND, ...words, "TICKETS_CHUNK_SIZE=2"], { env });
-      expect(ended.exitCode).toBe(5);
-      expect(service.requests).toHaveLength(1);
-      expect(service.requests[0]?.headers["x-api-key"]).toBe(KEY);
-      expect(ended.stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
-      expect(ended.stderr).toContain("playground");
-      expect(place.files().some((name) => name.endsWith("ledger.db"))).toBe(true);
-      expectNoKey(place, [ended]);
-    },
-  );
+const saidBack = (status: number, body: string): Trouble["service"] => ({
+  key: KEY,
+  answer: () => ({ status, body: body.replace("%s", KEY) }),
 });
 
-describe("the right key", () => {
-  const NAME = "shows nowhere after a whole run: %s %s %s";
-  const showsNowhere = async (...talk: readonly string[]): Promise<void> => {
+/** By a proxy whose address holds a password. */
+const behind = (port: number) => ({
+  env: {
+    TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com/v1",
+    HTTPS_PROXY: `http://operator:pr0xy-s3cret@127.0.0.1:${port}`,
+  },
+  secrets: ["pr0xy-s3cret", "operator:"],
+});
+
+/** Makes each request of undici fail with the request in the error and in its cause. */
+const FAULT = `
+  import { EventEmitter } from "node:events";
+  const { init } = EventEmitter;
+  EventEmitter.init = function (options) {
+    init.call(this, options);
+    if (this.constructor.name !== "Client") return; // undici's
+    this.dispatch = (request) => {
+      throw Object.assign(new Error("boom", { cause: new Error(JSON.stringify(request.headers)) }), { request });
+    };
+  };`;
+
+const TROUBLES: Readonly<Record<string, () => Trouble | Promise<Trouble>>> = {
+  "a wrong key": () => ({
+    exitCode: 5,
+    service: { key: "another" },
+    expected({ stderr }, { requests }) {
+      expect(requests.map(({ headers }) => headers["x-api-key"])).toEqual([KEY]);
+      expect(stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
+    },
+  }),
+  "a service that says it back in a 403": () => ({
+    exitCode: 5,
+    service: saidBack(403, '{"message":"Forbidden","key":"%s"}'),
+  }),
+  "a service that says it back in a 400": () => ({ exitCode: 9, service: saidBack(400, "<p>Who is %s?</p>") }),
+  "a service that says it back in a 500": () => ({ exitCode: 6, service: saidBack(500, '{"message":"for %s"}') }),
+  "a service that says it back in an item": () => ({
+    exitCode: 4,
+    service: {
+      key: KEY,
+      failureOf: () => ({ status: "error", message: `for ${KEY}` }),
+    },
+  }),
+  "a proxy that is not there": async () => ({ exitCode: 7, ...behind(await deadPort()) }),
+  "a proxy that refuses": async () => ({ exitCode: 7, ...behind((await startProxy({ status: 407 })).port) }),
+  "a proxy that leads nowhere": async () => ({
+    exitCode: 7,
+    ...behind((await startProxy({ leadsTo: await deadPort() })).port),
+  }),
+  "a fault of the program itself": () => ({
+    exitCode: 1,
+    nodeArgs: (place) => {
+      place.write("fault.mjs", FAULT);
+      return ["--import", place.path("fault.mjs")];
+    },
+    expected: ({ stderr }) => expect(stderr).toContain("a fault in tickets itself: boom"),
+  }),
+};
+
+describe("the key shows nowhere behind", () => {
+  test.each(Object.entries(TROUBLES))("%s", { tags: ["long"] }, async (_, troubleOf) => {
+    const { exitCode, env, service: behaviour, secrets = [], nodeArgs, expected } = await troubleOf();
+    for (const talk of TALK) {
+      const place = openSales();
+      const service = await startService(behaviour);
+      const ended = await place.tickets([...COMMAND, ...talk], {
+        env: { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY, ...env },
+        ...(nodeArgs && { nodeArgs: nodeArgs(place) }),
+      });
+      expect(ended.exitCode, ended.stderr).toBe(exitCode);
+      if (!talk.includes("--json")) expected?.(ended, service);
+      expectNowhere(place, [ended], ...secrets);
+    }
+  });
+});
+
+describe("the right key shows nowhere", () => {
+  const showsNowhere = async (talk: readonly string[]): Promise<void> => {
     const place = openSales();
     const service = await startService({ key: KEY });
-    const words = talk.filter((word) => word !== undefined);
     const said = [
-      await place.tickets([...COMMAND, ...words], service),
-      await place.tickets([...COMMAND, ...words], service),
-      await place.tickets(["env", "playground", ...words.filter((word) => word === "--json")], service),
+      await place.tickets([...COMMAND, ...talk], service),
+      await place.tickets([...COMMAND, ...talk], service),
+      await place.tickets(["env", "playground", ...talk.filter((word) => word === "--json")], service),
     ];
     expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expectSpokenAsSpecified(service);
-    expectNoKey(place, said);
+    expectNowhere(place, said);
   };
-  test.each(forWalks(TALK, 8).short)(NAME, showsNowhere);
-  test.each(forWalks(TALK, 8).long)(NAME, { tags: ["long"] }, showsNowhere);
-
-  test.each([
-    [403, 5, '{"message":"Forbidden","key":"%s"}'],
-    [403, 5, "<p>Who is %s?</p>"],
-    [400, 9, '{"message":"for %s"}'],
-    [500, 6, '{"message":"for %s"}'],
-    [200, 4, '{"data":[{"status":"error","message":"for %s"}]}'],
-  ])(
-    "shows nowhere although the service says it back: %i, exit %i, %s",
-    { tags: ["long"] },
-    async (status, exit, body) => {
-      const place = openSales();
-      place.write("sales.csv", salesTable(1));
-      const service = await startService({ key: KEY, answer: () => ({ status, body: body.replace("%s", KEY) }) });
-      const ended = await place.tickets([...COMMAND, "--verbose"], service);
-      expect(ended.exitCode).toBe(exit);
-      expectNoKey(place, [ended]);
-    },
+  const walks = forWalks(
+    TALK.map((talk) => [talk.join(" "), talk] as const),
+    8,
   );
+  test.each(walks.short)("after a whole run: %s", (_, talk) => showsNowhere(talk));
+  test.each(walks.long)("after a whole run: %s", { tags: ["long"] }, (_, talk) => showsNowhere(talk));
 
-  test("may come from a file that a config names", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
+  test("when it comes from a file that a config names", { tags: ["long"] }, async () => {
+    const place = openSales();
     const service = await startService({ key: KEY });
-    place.write("sales.csv", salesTable(5));
-    place.write(
-      "tickets.config.yaml",
-      `environments:\n  live:\n    baseUrl: ${service.baseUrl}\n    apiKey: {file: key.txt}\n`,
-    );
+    const environment = `{baseUrl: "${service.baseUrl}", apiKey: {file: key.txt}}`;
+    place.write("tickets.config.yaml", `environments: {live: ${environment}}\n`);
     place.write("key.txt", `${KEY}\n`);
     chmodSync(place.path("key.txt"), 0o600);
     const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
     expect(ended.exitCode).toBe(0);
     expectSpokenAsSpecified(service);
     rmSync(place.path("key.txt"));
-    expectNoKey(place, [ended]);
+    expectNowhere(place, [ended]);
+  });
+
+  test("when it is written where it does not belong", async () => {
+    const place = openSales();
+    place.write("tickets.config.yaml", `environments: {live: {baseUrl: "https://a.example", apiKey: ${KEY}}}\n`);
+    const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
+    expect(ended.exitCode).toBe(2);
+    rmSync(place.path("tickets.config.yaml"));
+    expectNowhere(place, [ended]);
   });
 });
 
-describe("an address without https", () => {
-  // Which addresses those are: test/unit/config/base-url.test.ts.
-  const ADDRESSES = forWalks(
-    ["http://127.0.0.1.example.com", "http://192.0.2.1", "http://tickets.example.com/v1", "http://10.0.0.1:80"],
-    4,
-  );
-  const NAME = "%s is exit 2, and nothing is sent, not even to a proxy";
-  const isRefused = async (baseUrl: string): Promise<void> => {
-    const place = openSales();
-    const proxy = await startService();
-    const env = {
-      TICKETS_PLAYGROUND_BASE_URL: baseUrl,
-      TICKETS_PLAYGROUND_API_KEY: KEY,
-      HTTP_PROXY: proxy.baseUrl,
-      http_proxy: proxy.baseUrl,
-      HTTPS_PROXY: proxy.baseUrl,
-    };
-    const ended = await place.tickets([...COMMAND, "--verbose"], { env });
-    expect(ended.exitCode).toBe(2);
-    expect(ended.stdout).toBe("");
-    expect(ended.stderr).toContain("TICKETS_PLAYGROUND_BASE_URL");
-    expect(ended.stderr).toMatch(/https/);
-    expect(proxy.connections()).toBe(0);
-    expect(existsSync(place.path("home/state"))).toBe(false);
-    expectNoKey(place, [ended]);
+// Which addresses have no https: test/unit/config/base-url.test.ts.
+test("an address without https is exit 2, and nothing is sent, not even to a proxy", async () => {
+  const place = openSales();
+  const proxy = await startService();
+  const env = {
+    TICKETS_PLAYGROUND_BASE_URL: "http://127.0.0.1.example.com",
+    TICKETS_PLAYGROUND_API_KEY: KEY,
+    ...{ HTTP_PROXY: proxy.baseUrl, http_proxy: proxy.baseUrl, HTTPS_PROXY: proxy.baseUrl },
   };
-  test.each(ADDRESSES.short)(NAME, isRefused);
-  test.each(ADDRESSES.long)(NAME, { tags: ["long"] }, isRefused);
+  const ended = await place.tickets([...COMMAND, "--verbose"], { env });
+  expect([ended.exitCode, ended.stdout]).toEqual([2, ""]);
+  expect(ended.stderr).toMatch(/TICKETS_PLAYGROUND_BASE_URL.*https/s);
+  expect(proxy.connections()).toBe(0);
+  expect(existsSync(place.path("home/state"))).toBe(false);
+  expectNowhere(place, [ended]);
 });
