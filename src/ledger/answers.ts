@@ -26,7 +26,6 @@ export async function storeAnswers(
   run: number,
   { chunk, answers, httpStatus, at }: Told,
   event: "answer" | "import",
-  place: string,
 ): Promise<number | undefined> {
   const doubts = answers.filter((answer) => answer.outcome === "in doubt");
   const placesOf = (...outcomes: readonly string[]): readonly number[] =>
@@ -45,7 +44,7 @@ export async function storeAnswers(
   await noteAccepted(session, origins, placesOf("accepted", "settled"));
   const [doubt] = doubts;
   if (doubt === undefined) return undefined;
-  const [part = 0] = await cut(session, run, chunk, [placesOf("in doubt")], "in doubt", place);
+  const [part = 0] = await cut(session, run, chunk, [placesOf("in doubt")], "in doubt");
   const detail = `${doubt.why}: ${cleanText(doubt.response, 200)}`;
   await session.run(sql`UPDATE chunks SET detail = ${detail} WHERE run = ${run} AND chunk = ${part}`);
   await storeOutcomes(session, run, part, toStored(doubts));

@@ -6,7 +6,7 @@
 import { EXIT_CODES } from "../failure.ts";
 import { mustPass, pass, readChunk, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
-import { type Database, first, type Session, scalar, select } from "./database.ts";
+import { first, type Session, scalar, select } from "./database.ts";
 import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
 import type { Pace } from "./workers.ts";
@@ -14,11 +14,10 @@ import type { Pace } from "./workers.ts";
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(
   session: Session,
-  database: Database,
   run: number,
   { chunk, at, claim: claimed }: Intent,
 ): Promise<Pick<Stepped, "attempt" | "obstacle">> {
-  const obstacle = claimed && (await obstacleTo(session, database, claimed));
+  const obstacle = claimed && (await obstacleTo(session, claimed));
   if (obstacle !== undefined) return { attempt: undefined, obstacle };
   const anew = { httpStatus: undefined, detail: undefined };
   if (claimed === undefined) await mustPass(session, run, chunk, "intend", anew);
@@ -26,7 +25,7 @@ export async function beginAttempt(
   else if ((await pass(session, run, chunk, "intend", anew)) === undefined)
     return { attempt: undefined, obstacle: "waits" };
   const { worker, fence } = claimed?.claim ?? {};
-  const limit = claimed === undefined ? sql`NULL` : sql`${database.dialect.now} + ${claimed.limitMs}`;
+  const limit = claimed === undefined ? sql`NULL` : sql`${session.dialect.now} + ${claimed.limitMs}`;
   const attempt = await scalar<number>(
     session,
     sql`INSERT INTO attempts (run, chunk, attempt, started_at, worker, fence, limit_ms)
@@ -45,14 +44,13 @@ export async function beginAttempt(
  */
 export async function endAttempt(
   session: Session,
-  database: Database,
   run: number,
   chunk: number,
   given: Given,
   late: Late = { answer: given.raw, said: `a late answer says: ${given.class}`, mayBeTaken: given.raw !== undefined },
 ): Promise<boolean> {
   if ((await noteEnd(session, run, chunk, given)) || given.claim === undefined) return true;
-  await keepLate(session, database, chunk, given.claim, late);
+  await keepLate(session, chunk, given.claim, late);
   return false;
 }
 
@@ -81,13 +79,12 @@ const VANISHED = "the process ended before the answer came";
 /** What nobody can be waiting for any more is in doubt. @param also which chunks. */
 export async function doubtVanished(
   session: Session,
-  { dialect }: Database,
   run: number,
   at: string,
   also: Sql = sql``,
 ): Promise<readonly Chunk[]> {
   const over = sql`run = ${run} AND state = 'sending'${also} AND NOT EXISTS (SELECT 1 FROM attempts
-    WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${dialect.now})`;
+    WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${session.dialect.now})`;
   const doubted: Chunk[] = [];
   for (const { chunk } of await selectChunks(session, over)) {
     // Its answer may be stored just now.
@@ -112,9 +109,9 @@ export const mayBeSent = (
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 async function obstacleTo(
   session: Session,
-  { dialect }: Database,
   { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
+  const { dialect } = session;
   const held = await first<{ may: number | boolean; rejected: number; ms: number }>(
     session,
     sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
@@ -125,7 +122,7 @@ async function obstacleTo(
   if (!held.may) return "waits";
   if (pace === undefined) return undefined;
   if (held.rejected > pace.mostRejected) return { rejected: held.rejected };
-  const waitMs = await takeTurn(session, dialect.now, pace, held.ms);
+  const waitMs = await takeTurn(session, pace, held.ms);
   return waitMs > 0 ? waitMs : undefined;
 }
 
@@ -136,12 +133,8 @@ const MOST_ACTIONS = 5000;
  * Milliseconds before which nobody sends; 0 where so many actions may leave now, which puts off the next by their share. What is
  * put off for longer than anybody may ask comes of a clock that was set back, as when another server takes the place of the first.
  */
-async function takeTurn(
-  session: Session,
-  now: Sql,
-  { actions, rate, longestMs }: Pace,
-  waitMs: number,
-): Promise<number> {
+async function takeTurn(session: Session, { actions, rate, longestMs }: Pace, waitMs: number): Promise<number> {
+  const { now } = session.dialect;
   const mostMs = Math.ceil(Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000));
   if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${now} + ${mostMs}`);
   if (waitMs > 0) return Math.min(waitMs, mostMs);
@@ -158,21 +151,21 @@ async function takeTurn(
  */
 async function keepLate(
   session: Session,
-  { dialect }: Database,
   chunk: number,
   { claim: { run, lane }, attempt }: NonNullable<Given["claim"]>,
   late: Late,
 ): Promise<void> {
+  const { forUpdate } = session.dialect;
   if (late.answer !== undefined)
     await session.run(sql`UPDATE attempts SET answer = ${late.answer}
       WHERE run = ${run} AND chunk = ${chunk} AND attempt = ${attempt} AND answer IS NULL`);
   // Whoever has claimed the lane since begins nothing of it until this is known.
-  await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${dialect.forUpdate}`);
+  await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${forUpdate}`);
   // The chunk may have become several.
   const parts = await select<{ chunk: number; state: string; detail?: string }>(
     session,
     sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND (state = 'planned' OR state = 'in doubt')
-      AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${dialect.forUpdate}`,
+      AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${forUpdate}`,
   );
   for (const { chunk: part, state, detail } of parts) {
     const all = detail === undefined ? late.said : `${detail}; ${late.said}`;

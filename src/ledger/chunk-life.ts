@@ -4,8 +4,9 @@ import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Chunk, Origin } from "./ledger.ts";
+import type { Chunk, Origins } from "./ledger.ts";
 import {
+  columnsOf,
   elementsOf,
   pack,
   packJson,
@@ -70,7 +71,7 @@ export type ChunkPlace = Pick<ChunkRow, "run" | "chunk" | "lane" | "stage" | "wh
 
 interface Content {
   readonly body: Uint8Array | undefined;
-  readonly origins: readonly Origin[];
+  readonly origins: Origins;
   readonly rows: readonly string[] | undefined;
 }
 
@@ -86,16 +87,17 @@ export async function insertChunk(
     packOrigins(origins),
     rows && packJson(rows),
   ]);
-  const corrects = origins.some(({ digest }) => digest !== undefined) ? 1 : 0;
+  const corrects = origins.digest.some((digest) => digest !== undefined && digest !== null) ? 1 : 0;
   await session.run(sql`INSERT INTO chunks (run, chunk, lane, stage, whole, first, count, state, corrects)
-    VALUES (${run}, ${chunk}, ${lane}, ${stage}, ${whole}, ${at}, ${origins.length}, ${state}, ${corrects})`);
+    VALUES (${run}, ${chunk}, ${lane}, ${stage}, ${whole}, ${at}, ${origins.seq.length}, ${state}, ${corrects})`);
   const digest = body && sha256(body);
   await session.run(insertInto("bodies", { run, chunk, sha256: digest, body: packed, origins: packedOrigins }));
   if (texts !== undefined) await session.run(insertInto("row_texts", { run, chunk, texts }));
 }
 
 /** @throws Failure `storage` where it, or where its actions come from, is not what was entered. */
-export async function readBody(session: Reader, run: number, chunk: number, place: string): Promise<Uint8Array> {
+export async function readBody(session: Reader, run: number, chunk: number): Promise<Uint8Array> {
+  const { place } = session.dialect;
   const row = await first<{ body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
     session,
     sql`SELECT body, sha256, origins FROM bodies WHERE ${ofChunk(run, chunk)}`,
@@ -154,10 +156,9 @@ export async function cut(
   chunk: number,
   parts: readonly (readonly number[])[],
   state: ChunkState,
-  place: string,
 ): Promise<readonly number[]> {
   const { chunk: parent, origins, stored, rows } = await readWhole(session, run, chunk);
-  const elements = elementsOf(await readBody(session, run, chunk, place));
+  const elements = elementsOf(await readBody(session, run, chunk));
   if (elements.length !== origins.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
   const said = responsesOf(stored);
   const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
@@ -172,7 +173,7 @@ export async function cut(
       { ...parent, chunk: number, first: parent.first + (places[0] ?? 0), state },
       {
         body: toBody(places.flatMap((at) => elements[at] ?? [])),
-        origins: chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 })),
+        origins: columnsOf(chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 }))),
         rows: rows && kept.map((row) => rows[row] ?? ""),
       },
     );
@@ -199,14 +200,13 @@ export async function cutOut(
   run: number,
   chunk: number,
   chosen: ReadonlySet<number>,
-  place: string,
 ): Promise<number> {
   const { count, state } = await readChunk(session, run, chunk);
   if (chosen.size === count) return chunk;
   const places = Array.from({ length: count }, (_, at) => at);
   const parts = [places.filter((at) => chosen.has(at)), places.filter((at) => !chosen.has(at))];
   // Nobody waits for the answer to what is left of a request.
-  const [part = chunk] = await cut(session, run, chunk, parts, state === "sending" ? "in doubt" : state, place);
+  const [part = chunk] = await cut(session, run, chunk, parts, state === "sending" ? "in doubt" : state);
   await mustPass(session, run, chunk, state === "in doubt" || state === "refused" ? "cut" : "split");
   return part;
 }

@@ -10,6 +10,7 @@ export interface BulkTable {
 }
 
 export interface Session {
+  readonly dialect: Dialect;
   /** What the caller says of the rows follows from the tables' own types. */
   all<T extends object>(statement: Sql): Promise<T[]>;
   /** @returns how many rows it changed. */
@@ -22,7 +23,6 @@ export interface Database extends AsyncDisposable {
   readonly kind: "sqlite" | "postgres";
   readonly place: string;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
-  readonly dialect: Dialect;
   /** Each statement on its own. */
   readonly plain: Reader;
   /** Statements that see one state of the database. */
@@ -44,6 +44,8 @@ export interface Database extends AsyncDisposable {
 
 /** In what the databases differ. */
 interface Dialect {
+  /** The ledger, for people. */
+  readonly place: string;
   /** A time of day of the database's clock, as milliseconds since 1970. */
   readonly now: Sql;
   /** Where bytes stand within others, from 1; 0 for nowhere. */
@@ -53,7 +55,7 @@ interface Dialect {
 }
 
 /** What reads, within a transaction or as a statement of its own. */
-export type Reader = Pick<Session, "all">;
+export type Reader = Pick<Session, "all" | "dialect">;
 
 /** Rows by the names of this program: `http_status` is `httpStatus`, and NULL is undefined. */
 export async function select<T extends object>(reader: Reader, statement: Sql): Promise<readonly T[]> {

@@ -30,7 +30,7 @@ export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
         // Of what was rejected or abandoned only its chunk knows.
         ...(await chunksThat(session, sql`chunks WHERE rejected > 0 OR state = 'abandoned'`)),
         // Bytes may stand there by chance; the items decide.
-        ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(database, id)}`)),
+        ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(session, id)}`)),
       ];
       const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
       for (const here of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
@@ -40,7 +40,7 @@ export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
           item.promise === id ||
           (["rejected", "not sent"].includes(item.outcome) && names(item, id));
         const [{ run, chunk }] = here as [Spot]; // a group has one at least
-        found.push(...(await itemsIn(session, database.place, runs.get(run), chunk, isMeant)));
+        found.push(...(await itemsIn(session, runs.get(run), chunk, isMeant)));
       }
       return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
     }),
@@ -58,7 +58,7 @@ const names = ({ origin: { subject, event } }: Item, id: string): boolean => sub
 
 const chunksThat = (session: Session, from: Sql) => select<Spot>(session, sql`SELECT run, chunk FROM ${from}`);
 
-function holdsPromise({ dialect }: Database, id: string): Sql {
+function holdsPromise({ dialect }: Session, id: string): Sql {
   const bytes = uuidToBytes(id.toLowerCase());
   return bytes === undefined
     ? sql`promises_json LIKE ${`%${JSON.stringify(id).replaceAll(/[\\%_]/g, "\\$&")}%`} ESCAPE '\\'`
@@ -68,7 +68,6 @@ function holdsPromise({ dialect }: Database, id: string): Sql {
 /** Those actions of a chunk that are meant, with all that is known of them. */
 async function itemsIn(
   session: Session,
-  place: string,
   run: Run | undefined,
   chunk: number,
   isMeant: (item: Item) => boolean,
@@ -80,7 +79,7 @@ async function itemsIn(
   if (meant.length === 0) return [];
   const isThere = sql`run = ${number} AND chunk = ${chunk} AND body IS NOT NULL`;
   const hasBody = (await scalar(session, sql`SELECT 1 AS one FROM bodies WHERE ${isThere}`)) !== undefined;
-  const body = hasBody ? elementsOf(await readBody(session, number, chunk, place)) : [];
+  const body = hasBody ? elementsOf(await readBody(session, number, chunk)) : [];
   const attempts = await selectAttempts(session, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
   const settlements = await selectSettlements(session, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
   return meant.map(({ origin, place: at, outcome, promise, response }) => {

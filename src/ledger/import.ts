@@ -8,7 +8,7 @@ import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
 import type { ImportedLine, Ledger, Origin, Run } from "./ledger.ts";
-import { itemsOf } from "./outcomes.ts";
+import { columnsOf, itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
 import { sql, words } from "./sql.ts";
@@ -17,7 +17,7 @@ export const importMethods = (database: Database): Pick<Ledger, "importActions">
   async importActions(lines) {
     const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
     for await (const group of groupsOf(lines)) {
-      const entered = await database.write((session) => importGroup(session, database.place, group));
+      const entered = await database.write((session) => importGroup(session, group));
       if (entered > 0) runs.add(group[0].runId);
       total.entered += entered;
       total.known += group.length - entered;
@@ -44,11 +44,11 @@ async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGe
 }
 
 /** @returns how many of them are new here. */
-async function importGroup(session: Session, place: string, group: Group): Promise<number> {
+async function importGroup(session: Session, group: Group): Promise<number> {
   const run = await runWith(session, group);
-  const answered = await answerPending(session, place, run.number, group);
+  const answered = await answerPending(session, run.number, group);
   const others = group.filter((line) => !answered.has(line));
-  return answered.size + (await enter(session, place, run, others));
+  return answered.size + (await enter(session, run, others));
 }
 
 const selectRun = async (session: Session, id: string): Promise<Run | undefined> =>
@@ -88,43 +88,32 @@ const selectPending = (session: Session, lines: readonly ImportedLine[]) =>
  *
  * @returns the lines that say it.
  */
-async function answerPending(
-  session: Session,
-  place: string,
-  run: number,
-  group: Group,
-): Promise<ReadonlySet<ImportedLine>> {
+async function answerPending(session: Session, run: number, group: Group): Promise<ReadonlySet<ImportedLine>> {
   const pending = (await selectPending(session, group)).filter((each) => each.run === run);
   const answered = new Set<ImportedLine>();
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
-    const chunk = await cutOut(session, run, from, new Set(ofChunk.map((each) => each.place)), place);
+    const chunk = await cutOut(session, run, from, new Set(ofChunk.map((each) => each.place)));
     const lines = ofChunk.toSorted((a, b) => a.place - b.place).map(({ at }) => group[at] ?? group[0]);
-    await answer(session, place, run, chunk, lines);
+    await answer(session, run, chunk, lines);
     for (const line of lines) answered.add(line);
   }
   return answered;
 }
 
 /** The file that says what became of a chunk has its lines. */
-async function answer(
-  session: Session,
-  place: string,
-  run: number,
-  chunk: number,
-  lines: readonly ImportedLine[],
-): Promise<void> {
+async function answer(session: Session, run: number, chunk: number, lines: readonly ImportedLine[]): Promise<void> {
   const answers = lines.map(({ outcome, promise, response }) => {
     if (outcome === "rejected") return { outcome, response: response ?? "null" } as const;
     return outcome === "accepted" && promise !== undefined
       ? ({ outcome, promise } as const)
       : ({ outcome: "settled", response } as const);
   });
-  await storeAnswers(session, run, { chunk, answers, httpStatus: undefined, at: lines[0]?.at ?? "" }, "import", place);
+  await storeAnswers(session, run, { chunk, answers, httpStatus: undefined, at: lines[0]?.at ?? "" }, "import");
   await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
 }
 
 /** @returns how many of the lines were not known. */
-async function enter(session: Session, place: string, run: Run, lines: readonly ImportedLine[]): Promise<number> {
+async function enter(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<number> {
   const { number, inputs, environment } = run;
   const sent = lines.filter(({ outcome }) => outcome !== "rejected");
   const other = (await selectPending(session, sent)).find((each) => each.run !== number);
@@ -141,8 +130,8 @@ async function enter(session: Session, place: string, run: Run, lines: readonly 
     return { input, line: at, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
   const spot = { run: number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
-  await insertChunk(session, spot, { body: undefined, origins, rows: undefined });
-  await answer(session, place, number, chunk, fresh);
+  await insertChunk(session, spot, { body: undefined, origins: columnsOf(origins), rows: undefined });
+  await answer(session, number, chunk, fresh);
   const actions = fresh.flatMap((each, at) => (each.outcome === "rejected" ? [] : [toRow(number, each, chunk, at)]));
   // A file that has an action twice has it once.
   await session.insert(ACTIONS, actions, "ON CONFLICT DO NOTHING");

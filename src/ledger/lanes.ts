@@ -16,7 +16,7 @@ const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
 export function workersOf(database: Postgres): Workers {
-  const { now } = database.dialect;
+  const { now } = database.plain.dialect;
   return {
     async facts() {
       const { version, tls, forgetful, standbys } = await database.facts();
@@ -49,7 +49,7 @@ export function workersOf(database: Postgres): Workers {
             ON CONFLICT (run, lane) DO UPDATE SET fence = lanes.fence + 1, worker = excluded.worker, claimed_ms = excluded.claimed_ms
             RETURNING fence`,
         );
-        await doubtVanished(session, database, run, new Date().toISOString(), sql` AND lane = ${lane}`);
+        await doubtVanished(session, run, new Date().toISOString(), sql` AND lane = ${lane}`);
         const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
         return (await first(session, sending)) === undefined ? taken : undefined;
       });

@@ -78,6 +78,11 @@ export interface Origin extends ActionFacts {
   readonly position?: { readonly run: string; readonly seq: number } | undefined;
 }
 
+/** Column by column: thousands of objects of a chunk would only be taken apart again. */
+export type Origins = {
+  readonly [Name in keyof Origin]-?: readonly (undefined extends Origin[Name] ? Origin[Name] | null : Origin[Name])[];
+};
+
 export interface NewChunk {
   /** From 1, in the order of the run. */
   readonly chunk: number;
@@ -87,7 +92,7 @@ export interface NewChunk {
   /** The request: a JSON array of actions. */
   readonly body: Uint8Array;
   /** Of each action, in the order of the body. */
-  readonly origins: readonly Origin[];
+  readonly origins: Origins;
   /** Text of the rows, by `Origin.row`. */
   readonly rows: readonly string[];
 }

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import type { Item, Origin } from "./ledger.ts";
+import type { Item, Origin, Origins } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -21,17 +21,28 @@ export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update
 const NUMBERS = ["line", "row", "seq"] as const;
 const OTHERS = ["input", "subject", "kind", "mark", "content", "digest", "time", "event", "owner", "position"] as const;
 
-/** A column each: what follows its like is packed well. Of numbers that rise the differences repeat, and the numbers do not. */
-export async function packOrigins(origins: readonly Origin[]): Promise<Uint8Array> {
-  const numbers = NUMBERS.map((name) => [name, origins.map((of, at) => of[name] - (origins[at - 1]?.[name] ?? 0))]);
+type Growing<Columns> = { [Name in keyof Columns]: Columns[Name] extends readonly (infer Value)[] ? Value[] : never };
+
+/** To be filled action by action. */
+export const emptyColumns = (): Growing<Origins> => ({
+  ...{ input: [], line: [], row: [], seq: [], subject: [], kind: [], mark: [], content: [] },
+  ...{ digest: [], time: [], event: [], owner: [], position: [] },
+});
+
+export function columnsOf(origins: readonly Origin[]): Origins {
+  const column = (name: keyof Origin): readonly unknown[] => origins.map((origin) => origin[name]);
+  return Object.fromEntries([...NUMBERS, ...OTHERS].map((name) => [name, column(name)])) as unknown as Origins; // all of them
+}
+
+/** What follows its like is packed well. Of numbers that rise the differences repeat, and the numbers do not. */
+export async function packOrigins(origins: Origins): Promise<Uint8Array> {
+  const numbers = NUMBERS.map((name) => [name, origins[name].map((of, at) => of - (origins[name][at - 1] ?? 0))]);
   const others = OTHERS.map((name) => {
-    const isAnywhere = origins.some((origin) => origin[name] !== undefined);
-    return [
-      name,
-      isAnywhere
-        ? origins.map(({ [name]: value }) => (typeof value === "bigint" ? String(value) : (value ?? null)))
-        : null,
-    ];
+    const column: readonly unknown[] = origins[name];
+    const isAnywhere = column.some((value) => value !== undefined && value !== null);
+    const isLarge = column.some((value) => typeof value === "bigint");
+    const kept = isLarge ? column.map((value) => (typeof value === "bigint" ? String(value) : value)) : column;
+    return [name, isAnywhere ? kept : null];
   });
   return await packJson(Object.fromEntries([...others, ...numbers]));
 }

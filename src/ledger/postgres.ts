@@ -24,7 +24,7 @@ import {
 } from "./postgres-failures.ts";
 import { HELD, Sessions } from "./postgres-session.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { insertInto, isRows, raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
+import { insertInto, isRows, type Rows, raw, rendered, rowsOf, type Sql, sql, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
 
 const TYPES: Types = {
@@ -53,14 +53,11 @@ export class Postgres implements Database {
   readonly kind = "postgres";
   readonly place: string;
   readonly exhausted = undefined;
-  readonly dialect = {
-    now: raw(NOW),
-    indexOf: (column: string, bytes: Uint8Array): Sql => sql`position(${bytes}::bytea IN ${raw(column)})`,
-    forUpdate: raw("FOR UPDATE"),
-  };
+  readonly plain: Reader;
   readonly #schema: string;
   readonly #isToRead: boolean;
   readonly #sessions: Sessions;
+  readonly #session: Session;
   readonly #inOrder = oneAtATime();
   /** Of the transaction that was begun last. */
   #number = 0;
@@ -70,6 +67,28 @@ export class Postgres implements Database {
     this.#schema = options.schema;
     this.#isToRead = isToRead;
     this.#sessions = new Sessions(options, isToRead);
+    const dialect = {
+      place: options.shown,
+      now: raw(NOW),
+      indexOf: (column: string, bytes: Uint8Array): Sql => sql`position(${bytes}::bytea IN ${raw(column)})`,
+      forUpdate: raw("FOR UPDATE"),
+    };
+    this.#session = {
+      dialect,
+      all: async <T extends object>(statement: Sql) => (await this.#reply(statement)).rows as T[], // see Session
+      run: async (statement) => (await this.#reply(statement)).changes,
+      insert: ({ name, columns }, rows, onConflict = "") => {
+        const into = raw(`INSERT INTO ${name} (${Object.keys(columns).join(", ")})`);
+        return this.#session.run(sql`${into} SELECT * FROM ${rowsOf(columns, rows)} AS given ${raw(onConflict)}`);
+      },
+    };
+    this.plain = { dialect, all: (statement) => this.#asked(() => this.#session.all(statement)) };
+  }
+
+  #reply(statement: Sql): Promise<Reply> {
+    const bound: Bound[] = [];
+    const { text } = rendered(statement, (value) => placesOf(value, bound));
+    return this.#sessions.ask(text, bound);
   }
 
   /** Makes the tables where there are none. @returns false where there are none, and it is to be read only. */
@@ -109,8 +128,6 @@ export class Postgres implements Database {
     refuseVersion(this.place, row && String(row.value));
     return true;
   }
-
-  readonly plain: Reader = { all: (statement) => this.#asked(() => this.#session.all(statement)) };
 
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#asked(async () => {
@@ -179,15 +196,6 @@ export class Postgres implements Database {
       }
     });
   }
-
-  readonly #session: Session = {
-    all: async <T extends object>(statement: Sql) => (await this.#sessions.ask(...rendered(statement))).rows as T[], // see Session
-    run: async (statement) => (await this.#sessions.ask(...rendered(statement))).changes,
-    insert: ({ name, columns }, rows, onConflict = "") => {
-      const into = raw(`INSERT INTO ${name} (${Object.keys(columns).join(", ")})`);
-      return this.#session.run(sql`${into} SELECT * FROM ${rowsOf(columns, rows)} AS given ${raw(onConflict)}`);
-    },
-  };
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
     const { name, command } = options;
@@ -269,20 +277,14 @@ async function confirmed(ask: () => Promise<Reply>): Promise<Reply | undefined> 
   }
 }
 
-function rendered({ texts, values }: Sql): readonly [text: string, values: readonly Bound[]] {
-  const bound: Bound[] = [];
-  const placeOf = (value: Bound, type: string): string => `$${bound.push(value)}${type}`;
-  const texted = values.map((value) => {
-    if (!isRows(value)) return placeOf(clean(value), isNumber(value) ? "::bigint" : "");
-    const arrays = Object.values(value.columns).map((type, column) =>
-      placeOf(
-        value.rows.map((row) => clean(row[column] ?? null)),
-        type === "int" ? "::bigint[]" : "::text[]",
-      ),
-    );
-    return `(SELECT * FROM unnest(${arrays.join(", ")}) AS t (${Object.keys(value.columns).join(", ")}))`;
+/** Binds a value. Of rows, each column is an array. @returns what stands for it in the text. */
+function placesOf(value: Value | Rows, bound: Bound[]): string {
+  if (!isRows(value)) return `$${bound.push(clean(value))}${isNumber(value) ? "::bigint" : ""}`;
+  const arrays = Object.values(value.columns).map((type, column) => {
+    const cells = value.rows.map((row) => clean(row[column] ?? null));
+    return `$${bound.push(cells)}::${type === "int" ? "bigint" : "text"}[]`;
   });
-  return [texts.map((text, at) => `${text}${texted[at] ?? ""}`).join(""), bound];
+  return `(SELECT * FROM unnest(${arrays.join(", ")}) AS t (${Object.keys(value.columns).join(", ")}))`;
 }
 
 /** Where a statement does not say the type of a value, as behind SELECT, the server would take it for text. */

@@ -17,12 +17,12 @@ export const settleMethods = (database: Database): Settling => ({
         if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
         const places = Array.from({ length: count }, (_, at) => at);
         const parts = [places.slice(0, most), places.slice(most)];
-        [settled = chunk, rest] = await cut(session, run, chunk, parts, state, database.place);
+        [settled = chunk, rest] = await cut(session, run, chunk, parts, state);
       }
       if (!(await decide(session, run, settled, decision, by))) return undefined;
       await noteSettlement(session, run, settled, decision, by);
       const { origins } = await readWhole(session, run, settled);
-      const late = await closeLate(session, run, origins, database.place);
+      const late = await closeLate(session, run, origins);
       await database.wake(session);
       return { settled, rest, late };
     }),
@@ -87,7 +87,7 @@ const WHY = "a later one of its ticket or event was accepted.";
  *
  * @param origins of what a person has just decided about. @returns how many actions are closed.
  */
-async function closeLate(session: Session, run: number, origins: readonly Origin[], place: string): Promise<number> {
+async function closeLate(session: Session, run: number, origins: readonly Origin[]): Promise<number> {
   const keys = new Map(
     origins.filter(({ kind }) => overwrites(kind)).map((origin) => [keyOf(origin), [origin.subject, origin.kind]]),
   );
@@ -106,7 +106,7 @@ async function closeLate(session: Session, run: number, origins: readonly Origin
       newest.set(keyOf(each), Math.max(each.seq, newest.get(keyOf(each)) ?? 0));
   const late = found.filter((each) => each.state === "planned" && each.seq < (newest.get(keyOf(each)) ?? 0));
   for (const [chunk, ofChunk] of Map.groupBy(late, (each) => each.chunk)) {
-    const closed = await cutOut(session, run, chunk, new Set(ofChunk.map((each) => each.place)), place);
+    const closed = await cutOut(session, run, chunk, new Set(ofChunk.map((each) => each.place)));
     await forget(session, run, closed, "abandon", WHY);
   }
   return late.length;

@@ -84,3 +84,11 @@ const isPart = (value: unknown): value is Sql => typeof value === "object" && va
 
 export const isRows = (value: Value | Rows): value is Rows =>
   typeof value === "object" && value !== null && "rows" in value;
+
+/** The text of a statement, and what is bound in it. @param placeOf what stands for a value in the text. */
+export function rendered({ texts, values }: Sql, placeOf: (value: Value | Rows) => string) {
+  return {
+    text: texts.map((text, at) => (at === 0 ? text : `${placeOf(values[at - 1] ?? null)}${text}`)).join(""),
+    values,
+  };
+}

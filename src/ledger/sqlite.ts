@@ -2,19 +2,20 @@
 
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
-import { type Database, oneAtATime, type Session } from "./database.ts";
+import { type BulkTable, type Database, oneAtATime, type Reader, type Session } from "./database.ts";
+import type { LockHolder, LockOptions } from "./ledger.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, raw, type Sql, sql } from "./sql.ts";
+import { isRows, raw, rendered, type Sql, sql, type Value } from "./sql.ts";
 import { isConflict, isUnableToWrite, lackOf, storageFailure, storageFailureOf, taken } from "./sqlite-failures.ts";
 import {
   bytesOf,
   checkPages,
   fillBallast,
   LOCKED_MS,
-  logOf,
+  Log,
   refuseEmptied,
   refuseNetworkFileSystem,
   refuseOtherLog,
@@ -40,7 +41,7 @@ const ROWS_AT_ONCE = 100;
  * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
  * be opened.
  */
-export function openSqlite(path: string, isToRead: boolean): Database | undefined {
+export function openSqlite(path: string, isToRead: boolean): Sqlite | undefined {
   const isThere = existsSync(path);
   if (!isThere && isToRead) return undefined;
   let file: DatabaseSync;
@@ -63,7 +64,7 @@ export function openSqlite(path: string, isToRead: boolean): Database | undefine
     }
     if (isThere) checkPages(file, path);
     if (!isToRead) fillBallast(path);
-    return toDatabase(file, path);
+    return new Sqlite(file, path);
   } catch (cause) {
     file.close();
     throw storageFailure(path, cause);
@@ -110,120 +111,139 @@ function openToRead(path: string): DatabaseSync {
   }
 }
 
-function toDatabase(file: DatabaseSync, path: string): Database {
-  let exhausted: Database["exhausted"];
-  let isOpen = true;
-  const session = toSession(file);
-  const log = logOf(file, path);
-  const inOrder = oneAtATime();
-  const asked = <T>(work: () => T | Promise<T>): Promise<T> =>
-    inOrder(async () => {
+class Sqlite implements Database {
+  readonly kind = "sqlite";
+  readonly place: string;
+  exhausted: Database["exhausted"];
+  readonly #file: DatabaseSync;
+  readonly #log: Log;
+  readonly #inOrder = oneAtATime();
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #session: Session;
+
+  constructor(file: DatabaseSync, path: string) {
+    this.place = path;
+    this.#file = file;
+    this.#log = new Log(file, path);
+    this.#session = {
+      dialect: {
+        place: path,
+        now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
+        indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
+        forUpdate: raw(""),
+      },
+      all: async <T extends object>(statement: Sql) => this.#asked(statement, "all") as unknown as T[], // see Session
+      run: async (statement) => Number(this.#asked(statement, "run").changes),
+      insert: async (table, rows, onConflict) => this.#insert(table, rows, onConflict),
+    };
+  }
+
+  get plain(): Reader {
+    return { dialect: this.#session.dialect, all: (statement) => this.#inTurn(() => this.#session.all(statement)) };
+  }
+
+  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#within("BEGIN", work));
+  }
+
+  /** Where the disk is full, the ballast makes room for once more. */
+  write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
+    return this.#inTurn(async () => {
+      try {
+        return await this.#write(work);
+      } catch (cause) {
+        const lack = lackOf(cause);
+        if (lack === undefined || this.exhausted !== undefined || how === "once") throw cause;
+        this.exhausted = lack;
+        releaseBallast(this.place);
+        return await this.#write(work);
+      }
+    });
+  }
+
+  async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#log.ready();
+    const result = await this.#within("BEGIN IMMEDIATE", work);
+    this.#log.written();
+    return result;
+  }
+
+  /** Between `BEGIN` and its end. */
+  async #within<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
+    this.#file.exec(begin);
+    try {
+      const result = await work(this.#session);
+      this.#file.exec("COMMIT");
+      return result;
+    } catch (cause) {
+      if (this.#file.isTransaction) this.#file.exec("ROLLBACK");
+      throw cause;
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inOrder(async () => {
       try {
         return await work();
       } catch (cause) {
-        throw isConflict(cause) ? taken(cause) : storageFailure(path, cause);
+        throw isConflict(cause) ? taken(cause) : storageFailure(this.place, cause);
       }
     });
-  /** Between `BEGIN` and its end. */
-  const within = async <T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> => {
-    file.exec(begin);
-    try {
-      const result = await work(session);
-      file.exec("COMMIT");
-      return result;
-    } catch (cause) {
-      if (file.isTransaction) file.exec("ROLLBACK");
-      throw cause;
-    }
-  };
-  const write = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-    log.ready();
-    const result = await within("BEGIN IMMEDIATE", work);
-    log.written();
-    return result;
-  };
-  return {
-    kind: "sqlite",
-    place: path,
-    get exhausted() {
-      return exhausted;
-    },
-    dialect: {
-      now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
-      indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
-      forUpdate: raw(""),
-    },
-    plain: { all: (statement) => asked(() => session.all(statement)) },
-    read: (work) => asked(() => within("BEGIN", work)),
-    write: (work, how) =>
-      asked(async () => {
-        try {
-          return await write(work);
-        } catch (cause) {
-          const lack = lackOf(cause);
-          if (lack === undefined || exhausted !== undefined || how === "once") throw cause;
-          exhausted = lack;
-          releaseBallast(path);
-          return await write(work);
-        }
-      }),
-    /** Nobody else sends. */
-    wake: async () => undefined,
-    lock: (options) => acquireLock(lockOf(path, options.name), options),
-    holder: async (name) => readLockHolder(lockOf(path, name)),
-    bytes: async () => bytesOf(path) + bytesOf(`${path}-wal`),
-    giveBack: () => asked(() => log.giveBack()),
-    async [Symbol.asyncDispose]() {
-      if (!isOpen) return;
-      isOpen = false;
-      await inOrder(async () => file.close());
-    },
-  };
-}
+  }
 
-/** Beside the ledger, so that whoever names the file another way finds the same lock. */
-const lockOf = (path: string, name: string): string => join(dirname(path), `${name.replaceAll(/[^\w.-]/g, "_")}.lock`);
-
-function toSession(file: DatabaseSync): Session {
-  const statements = new Map<string, StatementSync>();
-  const prepared = (text: string): StatementSync => {
-    let statement = statements.get(text);
-    if (statement === undefined) {
-      statement = file.prepare(text);
-      statements.set(text, statement);
-    }
+  #prepared(text: string): StatementSync {
+    const statement = this.#statements.get(text) ?? this.#file.prepare(text);
+    this.#statements.set(text, statement);
     return statement;
-  };
-  return {
-    async all<T extends object>(statement: Sql) {
-      const { text, values } = rendered(statement);
-      return prepared(text).all(...values) as T[]; // see Session
-    },
-    async run(statement) {
-      const { text, values } = rendered(statement);
-      return Number(prepared(text).run(...values).changes);
-    },
-    async insert({ name, columns }, rows, onConflict = "") {
-      const names = Object.keys(columns);
-      const row = `(${names.map(() => "?").join(", ")})`;
-      let changes = 0;
-      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-        const some = rows.slice(from, from + ROWS_AT_ONCE);
-        const text = `INSERT INTO ${name} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
-        changes += Number(prepared(text).run(...some.flat()).changes);
-      }
-      return changes;
-    },
-  };
-}
+  }
 
-function rendered({ texts, values }: Sql): { readonly text: string; readonly values: SQLInputValue[] } {
-  let text = texts[0] ?? "";
-  const bound = values.map((value, at) => {
-    text += `${placeOf(value)}${texts[at + 1] ?? ""}`;
-    return isRows(value) ? JSON.stringify(value.rows) : value;
-  });
-  return { text, values: bound };
+  #asked<How extends "all" | "run">(statement: Sql, how: How): ReturnType<StatementSync[How]> {
+    const { text, values } = rendered(statement, placeOf);
+    const bound = values.map((value) => (isRows(value) ? JSON.stringify(value.rows) : value));
+    return this.#prepared(text)[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
+  }
+
+  #insert({ name, columns }: BulkTable, rows: readonly (readonly Value[])[], onConflict = ""): number {
+    const names = Object.keys(columns);
+    const row = `(${names.map(() => "?").join(", ")})`;
+    let changes = 0;
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+      const some = rows.slice(from, from + ROWS_AT_ONCE);
+      const text = `INSERT INTO ${name} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
+      changes += Number(this.#prepared(text).run(...some.flat()).changes);
+    }
+    return changes;
+  }
+
+  /** Nobody else sends. */
+  async wake(): Promise<void> {}
+
+  lock(options: LockOptions): Promise<AsyncDisposable> {
+    return acquireLock(this.#lockOf(options.name), options);
+  }
+
+  async holder(name: string): Promise<LockHolder | undefined> {
+    return readLockHolder(this.#lockOf(name));
+  }
+
+  /** Beside the ledger, so that whoever names the file another way finds the same lock. */
+  #lockOf(name: string): string {
+    return join(dirname(this.place), `${name.replaceAll(/[^\w.-]/g, "_")}.lock`);
+  }
+
+  async bytes(): Promise<number> {
+    return bytesOf(this.place) + bytesOf(`${this.place}-wal`);
+  }
+
+  giveBack(): Promise<void> {
+    return this.#inTurn(async () => this.#log.giveBack());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#inOrder(async () => {
+      if (this.#file.isOpen) this.#file.close();
+    });
+  }
 }
 
 /** Rows are a JSON array of arrays. */

@@ -22,11 +22,11 @@ export const stepMethods = (database: Database): Chunks => ({
     const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
     return (await selectChunks(database.plain, sql`${where} AND chunk = (${next})`))[0];
   },
-  body: (run, chunk) => readBody(database.plain, run, chunk, database.place),
+  body: (run, chunk) => readBody(database.plain, run, chunk),
   async advance(run, { answered, intent }) {
     const stepped = await database.write(async (session): Promise<Stepped> => {
-      const stored = answered && (await store(session, database, run, answered));
-      const begun = intent && (await beginAttempt(session, database, run, intent));
+      const stored = answered && (await store(session, run, answered));
+      const begun = intent && (await beginAttempt(session, run, intent));
       return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
     });
     if (answered !== undefined) crashPoint("settled");
@@ -36,38 +36,33 @@ export const stepMethods = (database: Database): Chunks => ({
   change: (run, chunk, event, given) =>
     database.write(async (session) => {
       const { httpStatus, detail } = given;
-      if (!(await endAttempt(session, database, run, chunk, given))) return false;
+      if (!(await endAttempt(session, run, chunk, given))) return false;
       await mustPass(session, run, chunk, event, { httpStatus, detail });
       return true;
     }),
   split: (run, chunk, most, given) =>
     database.write(async (session) => {
       const { httpStatus, detail } = given;
-      if (!(await endAttempt(session, database, run, chunk, given))) return [];
+      if (!(await endAttempt(session, run, chunk, given))) return [];
       const { count } = await readChunk(session, run, chunk);
       const places = Array.from({ length: count }, (_, at) => at);
       const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) =>
         places.slice(at * most, (at + 1) * most),
       );
-      const numbers = await cut(session, run, chunk, parts, "planned", database.place);
+      const numbers = await cut(session, run, chunk, parts, "planned");
       await mustPass(session, run, chunk, "split", { httpStatus, detail });
       await session.run(
         sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
       );
       return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${numbers[0]} AND ${numbers.at(-1)}`);
     }),
-  doubtVanished: (run, at) => database.write((session) => doubtVanished(session, database, run, at)),
+  doubtVanished: (run, at) => database.write((session) => doubtVanished(session, run, at)),
   attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
   outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
 });
 
 /** What became of a chunk whose answer says it. */
-async function store(
-  session: Session,
-  database: Database,
-  run: number,
-  answered: Answered,
-): Promise<Pick<Stepped, "isStored" | "doubt">> {
+async function store(session: Session, run: number, answered: Answered): Promise<Pick<Stepped, "isStored" | "doubt">> {
   const { chunk, attempt, claim, answers, httpStatus, at, raw } = answered;
   const count = (wanted: string): number => answers.filter(({ outcome }) => outcome === wanted).length;
   const [accepted, doubts] = [count("accepted"), count("in doubt")];
@@ -75,8 +70,8 @@ async function store(
   const given = { at, class: "answered", httpStatus, raw: kept, claim: claim && { claim, attempt } };
   const said = `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
   const late = { answer: raw, said, mayBeTaken: accepted + doubts > 0 };
-  if (!(await endAttempt(session, database, run, chunk, given, late))) return { isStored: false, doubt: undefined };
-  return { isStored: true, doubt: await storeAnswers(session, run, answered, "answer", database.place) };
+  if (!(await endAttempt(session, run, chunk, given, late))) return { isStored: false, doubt: undefined };
+  return { isStored: true, doubt: await storeAnswers(session, run, answered, "answer") };
 }
 
 /** Of all its actions, where nothing else is stored. */

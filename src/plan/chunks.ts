@@ -2,7 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import type { NewAction, NewChunk, Origin } from "../ledger/ledger.ts";
+import type { NewAction, NewChunk } from "../ledger/ledger.ts";
+import { emptyColumns } from "../ledger/outcomes.ts";
 import type { Store } from "./store.ts";
 
 export interface ChunkLimits {
@@ -12,45 +13,50 @@ export interface ChunkLimits {
   readonly bytes: number;
 }
 
-const COLUMNS = `action.seq, lane, stage, json, action.row, text, action.input, line, place, kind, subject, mark, content, digest, time,
-  event, owner, action.run, action.at`;
-type Stored = readonly [
-  ...[seq: number, lane: number, stage: number, json: string, row: number, text: string],
+/** Of an action, where it comes from. The rest of an `Origin` is known as its chunk is put together. */
+const ORIGIN =
+  "action.input, line, place, kind, subject, mark, content, digest, time, event, owner, action.run, action.at";
+type OfOrigin = readonly [
   ...[input: number, line: number, place: number, kind: ActionName, subject: string, mark: string, content: string],
   ...[digest: string | null, time: number | null, event: string | null, owner: string | null],
   ...[run: number | null, at: number | null],
 ];
+type Stored = readonly [
+  ...[seq: number, lane: number, stage: number, json: string, row: number, text: string],
+  ...OfOrigin,
+];
 
-/**
- * A query of the new actions in the order in which they are sent: by stage and lane, then as the plan has them.
- *
- * @param isAsRead nothing moved them: they stand in the order of the input, in one lane. Else they are sorted without what is long.
- * @param rows how the columns' other tables are joined.
- */
-function inOrder(store: Store, isAsRead: boolean, columns: string, rows = ""): string {
-  const bodies = `CROSS JOIN body ON body.seq = action.seq ${rows}`;
-  if (isAsRead) return `SELECT ${columns} FROM action ${bodies} WHERE verdict = 'new' ORDER BY action.seq`;
-  store.run("DROP TABLE IF EXISTS sorted");
-  store.run("CREATE TABLE sorted (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
-  store.run("INSERT INTO sorted (seq) SELECT seq FROM action WHERE verdict = 'new' ORDER BY stage, lane, place");
-  return `SELECT ${columns} FROM sorted CROSS JOIN action ON action.seq = sorted.seq ${bodies} ORDER BY sorted.number`;
+/** How the new actions are sent: in the order of the input, of the plan, or spread over lanes and stages. */
+export type Sorting = "as read" | "by place" | "by lane";
+
+/** All that is read is sorted with what is long: in that order, each action would be a page of its own. */
+const IN_ORDER: Readonly<Record<Sorting, readonly [spread: string, order: string]>> = {
+  "as read": ["", "ORDER BY action.seq"],
+  "by place": ["", "ORDER BY place"],
+  "by lane": ["JOIN laned ON laned.seq = action.seq", "ORDER BY stage, lane, place"],
+};
+
+function inOrder(sorting: Sorting, columns: string, rows = ""): string {
+  const [spread, order] = IN_ORDER[sorting];
+  return `SELECT ${columns} FROM action CROSS JOIN body ON body.seq = action.seq ${rows} ${spread} WHERE verdict = 'new' ${order}`;
 }
 
 /** The JSON of the new actions, many at a time. */
-export function* bodiesOf(store: Store, isAsRead: boolean): Generator<readonly string[]> {
-  for (const batch of store.tuples<readonly [json: string]>(inOrder(store, isAsRead, "json")))
+export function* bodiesOf(store: Store, sorting: Sorting): Generator<readonly string[]> {
+  for (const batch of store.tuples<readonly [json: string]>(inOrder(sorting, "json")))
     yield batch.map(([json]) => json);
 }
 
 /** All chunks. @param idOf the id of a run by its number. */
 export async function* cutChunks(
   store: Store,
-  isAsRead: boolean,
+  sorting: Sorting,
   limits: ChunkLimits,
   idOf: (run: number) => string,
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
-  const query = inOrder(store, isAsRead, COLUMNS, "CROSS JOIN row ON row.row = action.row");
+  const columns = `action.seq, ${sorting === "by lane" ? "lane, stage" : "0, 0"}, json, action.row, text, ${ORIGIN}`;
+  const query = inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row");
   let open: OpenChunk | undefined;
   let count = 0;
   for (const batch of store.tuples<Stored>(query))
@@ -64,43 +70,17 @@ export async function* cutChunks(
         count += 1;
         open = new OpenChunk(count, lane, stage);
       }
-      open.add(seq, json, bytes, originOf(origin, open.placeOf(row, text), idOf));
+      open.add(seq, json, bytes);
+      open.addOrigin(origin, row, text, idOf);
     }
   if (open !== undefined) yield open.end(store);
 }
-
-/** @param row its index in the chunk. */
-function originOf(
-  [input, line, seq, kind, subject, mark, content, digest, time, event, owner, run, at]: OriginColumns,
-  row: number,
-  idOf: (run: number) => string,
-): Origin {
-  return {
-    input,
-    line,
-    row,
-    seq,
-    kind,
-    subject,
-    mark,
-    content,
-    digest: digest ?? undefined,
-    time: time ?? undefined,
-    event: event ?? undefined,
-    owner: owner ?? undefined,
-    position: run === null || at === null ? undefined : { run: idOf(run), seq: at },
-  };
-}
-
-type OriginColumns = Stored extends readonly [unknown, unknown, unknown, unknown, unknown, unknown, ...infer Rest]
-  ? Rest
-  : never;
 
 class OpenChunk {
   readonly #head: { readonly chunk: number; readonly lane: number; readonly stage: number };
   readonly #seqs: number[] = [];
   readonly #json: string[] = [];
-  readonly #origins: Origin[] = [];
+  readonly #origins = emptyColumns();
   readonly #rows: string[] = [];
   #row: number | undefined;
   /** The brackets; each action has a comma. */
@@ -115,18 +95,35 @@ class OpenChunk {
     return isSame && this.#json.length < limits.size && this.#bytes + bytes <= limits.bytes;
   }
 
-  /** Index of a row in the chunk: several actions may come from one. */
-  placeOf(row: number, text: string): number {
-    if (row !== this.#row) this.#rows.push(text);
-    this.#row = row;
-    return this.#rows.length - 1;
-  }
-
-  add(seq: number, json: string, bytes: number, origin: Origin): void {
+  add(seq: number, json: string, bytes: number): void {
     this.#bytes += bytes;
     this.#seqs.push(seq);
     this.#json.push(json);
-    this.#origins.push(origin);
+  }
+
+  /** Several actions may come from one row. */
+  addOrigin(
+    [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at]: OfOrigin,
+    row: number,
+    text: string,
+    idOf: (run: number) => string,
+  ): void {
+    if (row !== this.#row) this.#rows.push(text);
+    this.#row = row;
+    const of = this.#origins;
+    of.input.push(input);
+    of.line.push(line);
+    of.row.push(this.#rows.length - 1);
+    of.seq.push(place);
+    of.kind.push(kind);
+    of.subject.push(subject);
+    of.mark.push(mark);
+    of.content.push(content);
+    of.digest.push(digest);
+    of.time.push(time);
+    of.event.push(event);
+    of.owner.push(owner);
+    of.position.push(run === null || at === null ? null : { run: idOf(run), seq: at });
   }
 
   /** The whole chunk; the plan knows from now on where its actions are. */

@@ -9,44 +9,37 @@ import type { Store } from "./store.ts";
 
 type Stored = readonly [seq: number, subject: string, event: string | null, place: number];
 
-/** A ticket's event is told by its sale, which may stand behind others of it. */
+/** A ticket's event is the one that its sale names, which may stand behind others of it. */
 const NEW = `SELECT seq, subject, max(event) OVER (PARTITION BY subject) AS event, place FROM action WHERE verdict = 'new'
   ORDER BY subject, place`;
 
-/** @returns the number of lanes that are used. */
+/** Notes the lane and the stage of each action in `laned`. @returns the number of lanes that are used; of a single one nothing is noted. */
 export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {
   if (wanted <= 1) return 1;
   // A ticket that is named by its nftId here and by its ticketId there would be in two lanes.
   const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
   if (kinds.length > 1) return 1;
-  const put = store.prepare("UPDATE action SET lane = ?, stage = ? WHERE seq = ?");
-  const lanes = new Set<number>();
+  store.run("CREATE TABLE laned (seq INTEGER PRIMARY KEY, lane INTEGER NOT NULL, stage INTEGER NOT NULL)");
+  const put = store.prepare("INSERT INTO laned VALUES (?, ?, ?)");
+  /** By hash: lanes are numbered as they are first used. */
+  const lanes = new Map<number, number>();
   let ticket: { readonly subject: string; readonly lane: number; readonly own: readonly number[] } | undefined;
   for (const batch of store.tuples<Stored>(NEW)) {
     signal.throwIfAborted();
     for (const [seq, subject, event, place] of batch) {
       if (ticket?.subject !== subject) {
+        const hash = hashOf(subject) % wanted;
+        const lane = lanes.get(hash) ?? lanes.size;
+        lanes.set(hash, lane);
         const id = subject.startsWith("e:") ? subject.slice(2) : (event ?? undefined);
-        const own = id === undefined ? [] : (events.find(id)?.own ?? []);
-        ticket = { subject, lane: laneOf(subject, wanted), own };
+        ticket = { subject, lane, own: id === undefined ? [] : (events.find(id)?.own ?? []) };
       }
       const before = countBefore(ticket.own, place);
       // An event's own action comes behind all of its tickets' that stand before it.
-      const stage = subject.startsWith("e:") ? 2 * before + 1 : 2 * before;
-      lanes.add(ticket.lane);
-      put.run(ticket.lane, stage, seq);
+      put.run(seq, ticket.lane, subject.startsWith("e:") ? 2 * before + 1 : 2 * before);
     }
   }
-  numberWithoutGaps(store, "stage");
-  numberWithoutGaps(store, "lane");
   return Math.max(1, lanes.size);
-}
-
-function numberWithoutGaps(store: Store, column: "lane" | "stage"): void {
-  const sql = `SELECT DISTINCT ${column} AS used FROM action WHERE verdict = 'new' ORDER BY 1`;
-  for (const [number, { used }] of store.all<{ used: number }>(sql).entries())
-    if (used !== number)
-      store.run(`UPDATE action SET ${column} = ? WHERE ${column} = ? AND verdict = 'new'`, number, used);
 }
 
 /** How many of the places, which rise, come before this one. */
@@ -60,9 +53,9 @@ function countBefore(places: readonly number[], place: number): number {
   return from;
 }
 
-/** FNV-1a: the same ticket is in the same lane on every machine. */
-function laneOf(subject: string, lanes: number): number {
+/** FNV-1a */
+function hashOf(subject: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < subject.length; at += 1) hash = Math.imul(hash ^ subject.charCodeAt(at), 0x01000193);
-  return ((hash ^ (hash >>> 15)) >>> 0) % lanes;
+  return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -12,7 +12,7 @@ import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keptRow } from "../read/row.ts";
 import { dependsText } from "./across.ts";
-import { actionsByKey, bodiesOf, type ChunkLimits, cutChunks } from "./chunks.ts";
+import { actionsByKey, bodiesOf, type ChunkLimits, cutChunks, type Sorting } from "./chunks.ts";
 import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
 import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
 import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
@@ -97,7 +97,7 @@ export class Plan implements Disposable {
   readonly #store: Store;
   readonly #directory: string;
   readonly #limits: ChunkLimits;
-  readonly #isByPlace: boolean;
+  readonly #sorting: Sorting;
   readonly #mode: JudgeOptions["mode"];
   readonly #runs: RunNames;
 
@@ -107,7 +107,8 @@ export class Plan implements Disposable {
     this.#directory = directory;
     this.#limits = { size: environment?.chunkSize ?? MOST_ACTIONS, bytes: environment?.maxChunkBytes ?? MOST_BYTES };
     this.#mode = mode;
-    this.#isByPlace = order === "input" && lanes === 1 && !read.hasPositions;
+    const isAsRead = order === "input" && !read.hasPositions;
+    this.#sorting = lanes > 1 ? "by lane" : isAsRead ? "as read" : "by place";
     this.#runs = read.runs;
     this.inputs = read.inputs;
     this.rows = countRows(read, held);
@@ -126,12 +127,12 @@ export class Plan implements Disposable {
 
   /** The new actions as chunks; to be read to the end before `byKey`. */
   chunks(): AsyncGenerator<NewChunk> {
-    return cutChunks(this.#store, this.#isByPlace, this.#limits, (run) => this.#runs.idOf(run));
+    return cutChunks(this.#store, this.#sorting, this.#limits, (run) => this.#runs.idOf(run));
   }
 
   /** The JSON of the new actions, many at a time. */
   bodies(): Generator<readonly string[]> {
-    return bodiesOf(this.#store, this.#isByPlace);
+    return bodiesOf(this.#store, this.#sorting);
   }
 
   /** The new actions by identity, as the ledger enters or adopts them. */

@@ -127,27 +127,37 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
   }
 }
 
-/** The next chunk, from its intent to its answer. @returns why the lane ends, if it does. */
+/** The next chunk, from its intent to what follows from its answer. @returns why the lane ends, if it does. */
 async function sendNext(way: Way): Promise<LaneEnd | undefined> {
+  // The request and its answer are gone by now: lanes that wait for their turn to write hold neither.
+  const { writing, isUrgent, retry, stop } = await exchangeNext(way);
+  const wrote = await writing;
+  const stored = wrote !== undefined || isUrgent === true ? await store(way) : undefined;
+  return wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, retry)));
+}
+
+/** The next chunk, from its intent to its answer. */
+async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: Writing }> {
   const next = obstacleOf(way) ?? (await lookAhead(way));
-  if ("kind" in next) return (await store(way)) ?? next;
-  if (way.common.notBefore > performance.now())
-    return (await store(way)) ?? (await waitUntil(way, way.common.notBefore));
+  if ("kind" in next) return { stop: (await store(way)) ?? next };
+  const { notBefore } = way.common;
+  if (notBefore > performance.now()) return { stop: (await store(way)) ?? (await waitUntil(way, notBefore)) };
   const { chunk, body } = next;
   const asked = instant();
   const { attempt, obstacle, writing } = await intend(way, chunk);
-  if (attempt === undefined) return (await writing) ?? obstructed(way, obstacle);
+  if (attempt === undefined) return { writing, stop: obstructed(way, obstacle) };
   way.happened({ kind: "chunk sent", chunk, attempt });
   const exchange = await post(way, body, asked);
   crashPoint("answered");
   const reading = readExchange(exchange, actionsIn(body), way.environment.retryStatuses, way.promises);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
-  const { previous, isUrgent = false, retry, stop } = await conclude(way, made, reading);
+  const { previous, ...concluded } = await conclude(way, made, reading);
   way.previous = previous;
-  const wrote = await writing;
-  const stored = wrote !== undefined || isUrgent ? await store(way) : undefined;
-  return wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, chunk, retry)));
+  return { writing, ...concluded };
 }
+
+/** The last answer's promises. */
+type Writing = Promise<LaneEnd | undefined>;
 
 /** Stores the last answer where no intent follows that would take it along. */
 async function store(way: Way): Promise<LaneEnd | undefined> {
@@ -158,7 +168,7 @@ async function store(way: Way): Promise<LaneEnd | undefined> {
 }
 
 /** In one commit with the last answer, whose promises are written while the request flies. */
-async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Promise<LaneEnd | undefined> }> {
+async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
   const { ledger, run, environment, common, claim, previous } = way;
   if (environment.rate !== undefined && claim === undefined)
     common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
@@ -261,8 +271,8 @@ interface Concluded {
   /** An answer that waits for the next intent; `isUrgent`: it must not. */
   readonly previous?: Previous;
   readonly isUrgent?: boolean;
-  readonly retry?: NotTaken;
-  readonly stop?: LaneEnd;
+  readonly retry?: NotTaken & { readonly chunk: Chunk };
+  readonly stop?: LaneEnd | undefined;
 }
 
 type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
@@ -286,7 +296,7 @@ async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<
   // Committed before any wait.
   const isNoted = await ledger.change(run, chunk.chunk, event, { ...given, raw: kept });
   if (!isNoted) return { stop: { kind: "taken" } };
-  if (!("body" in reading)) return { retry: reading };
+  if (!("body" in reading)) return { retry: { chunk, ...reading } };
   const { kind, detail, body } = reading;
   return { stop: kind === "refused" ? { kind, whole, chunk, detail, body } : { kind, chunk, detail, body } };
 }
@@ -340,8 +350,9 @@ const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
       : { outcome: "in doubt", response: item.response, why: ITEM_DOUBTS[item.why] };
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
-async function waitToRetry(way: Way, chunk: Chunk, reading: NotTaken): Promise<LaneEnd | undefined> {
+async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {
   const { ledger, environment, common, happened, deadline, wake, claim } = way;
+  const { chunk, detail } = reading;
   if (wake.aborted) return undefined;
   way.retries = common.answers === way.answersBefore ? way.retries + 1 : 1;
   way.answersBefore = common.answers;
@@ -351,9 +362,9 @@ async function waitToRetry(way: Way, chunk: Chunk, reading: NotTaken): Promise<L
   const isTooLate = until > deadline;
   const reached = reading.kind !== "not sent";
   // Waiting does not help with a proxy that asks for a login.
-  if (attempts > environment.retries || isTooLate || isProxyAsking(reading.detail))
-    return { kind: "not reachable", reached, chunk, detail: reading.detail, attempts, ...(isTooLate && { waitMs }) };
-  happened({ kind: "chunk waits", chunk, detail: reading.detail, waitMs });
+  if (attempts > environment.retries || isTooLate || isProxyAsking(detail))
+    return { kind: "not reachable", reached, chunk, detail, attempts, ...(isTooLate && { waitMs }) };
+  happened({ kind: "chunk waits", chunk, detail, waitMs });
   common.notBefore = Math.max(common.notBefore, until);
   // What the service asks for is asked of all; the way to it may be closed for this machine alone.
   if (reached && claim !== undefined) await ledger.workers?.putOff(waitMs);

@@ -8,7 +8,17 @@ import {
   TRANSITIONS,
 } from "../../../src/ledger/chunks.ts";
 import type { Database } from "../../../src/ledger/database.ts";
-import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
+import type { NewChunk, Origin } from "../../../src/ledger/ledger.ts";
+import {
+  columnsOf,
+  elementsOf,
+  emptyColumns,
+  itemsOf,
+  packOrigins,
+  toBody,
+  toStored,
+  unpackOrigins,
+} from "../../../src/ledger/outcomes.ts";
 import { sql } from "../../../src/ledger/sql.ts";
 import { openSqlite } from "../../../src/ledger/sqlite.ts";
 import { bodyOf, enter, inSqlite, newRun, planned, promise } from "../../support/ledgers.ts";
@@ -63,22 +73,24 @@ describe("a chunk's life", () => {
 });
 
 describe("what is kept of a chunk", () => {
+  const originsOf = async ([chunk]: readonly NewChunk[]): Promise<readonly Origin[]> =>
+    unpackOrigins(await packOrigins(chunk?.origins ?? emptyColumns()));
+
   test("its origins, to the last field", async () => {
     const { chunks } = planned([{ sales: [{ id: "a", digest: "d" }, { id: "b" }] }]);
-    const origins = chunks[0]?.origins ?? [];
-    const given = origins.map((origin, at) => ({
+    const given = (await originsOf(chunks)).map((origin, at) => ({
       ...origin,
       time: at === 0 ? 18_446_744_073_709_551_615n : undefined,
       position: at === 0 ? { run: "00000001", seq: 7 } : undefined,
     }));
-    expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
+    expect(await unpackOrigins(await packOrigins(columnsOf(given)))).toEqual(given);
   });
 
   test.each([
     ["UUIDs", promise(1), true],
     ["what is almost a UUID", promise(1).toUpperCase().replace("0000000001", "000000000A"), false],
     ["anything else", "p-1", false],
-  ])("promises that are %s come back as they were", (_, given, isShort) => {
+  ])("promises that are %s come back as they were", async (_, given, isShort) => {
     const answers = [
       { outcome: "accepted", promise: given } as const,
       { outcome: "rejected", response: "null" } as const,
@@ -87,7 +99,7 @@ describe("what is kept of a chunk", () => {
     const stored = toStored(answers);
     expect([stored.letters, stored.promises?.length]).toEqual(["ara", isShort ? 32 : undefined]);
     const { chunks } = planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]);
-    const items = itemsOf(chunks[0]?.origins ?? [], stored, "accepted");
+    const items = itemsOf(await originsOf(chunks), stored, "accepted");
     expect(items.map((item) => item.promise)).toEqual([given, undefined, promise(2)]);
   });
 

@@ -154,10 +154,11 @@ describe("a process that is killed", () => {
     const ledger = await placeAt(path).open();
     const script = `
 import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
+import { emptyColumns } from "${join(import.meta.dirname, "../../../src/ledger/outcomes.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const run = { run: "0000abcd", createdAt: "", environment: "", output: undefined, inputs: [], rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
 await ledger.enterRun(run, (async function* () {
-  yield { chunk: 1, lane: 1, stage: 0, body: Buffer.alloc(100000, "[1]"), origins: [], rows: [] };
+  yield { chunk: 1, lane: 1, stage: 0, body: Buffer.alloc(100000, "[1]"), origins: emptyColumns(), rows: [] };
   process.kill(process.pid, "SIGKILL");
 })(), (async function* () {})());`;
     const { signal } = spawnSync(process.execPath, ["--input-type=module", "--eval", script, "--", path]);
