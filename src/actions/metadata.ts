@@ -22,10 +22,10 @@ const KEYWORDS = {
 const KEYS: ReadonlySet<string> = new Set(Object.keys(KEYWORDS.items.properties));
 
 export const METADATA: Kind = {
-  ordinary: (text) => (isWritten(text) ? text : AS_JSON.test(text) ? writeAttributes(JSON.parse(text)) : undefined),
+  ordinary: (text) => asOrdinary(parseAttributes(text)),
   ordinaryValue: (value) => {
-    if (typeof value !== "string") return writeAttributes(value);
-    return isWritten(value) ? JSON.stringify(value) : undefined;
+    if (typeof value !== "string") return asOrdinary(value);
+    return asOrdinary(parseAttributes(value)) === undefined ? undefined : JSON.stringify(value);
   },
   read: (text) => {
     const list = parseAttributes(text);
@@ -46,8 +46,8 @@ export const METADATA: Kind = {
   canonical: (json) => {
     if (IN_ORDER.test(json)) return json;
     const value = parseJson(json);
-    const list = typeof value === "string" ? parsedOr(value) : value;
-    return stringifyJson(Array.isArray(list) ? list.map(inOrderOfKeys) : list);
+    const list = typeof value === "string" ? parseAttributes(value) : value;
+    return Array.isArray(list) ? stringifyJson(list.map(inOrderOfKeys)) : json;
   },
 };
 
@@ -58,73 +58,12 @@ const invalid = (what: string, inside?: string): Fault => ({
   hint: 'Write [{"trait_type":"Row","value":"A"}].',
 });
 
-// ---- the hot path ----
-
-/** A list as programs write it, without blanks and escapes, is taken as it stands: its numbers are as JavaScript writes them. */
-const WRITTEN = listOf({
-  text: String.raw`"[^"\\\x00-\x1f]*"`,
-  number: String.raw`(?:-?(?:[1-9]\d{0,8}(?:\.\d{0,5}[1-9])?|0\.\d{0,4}[1-9])|0)`,
-  blank: "",
-  orders: ["tv", "tvd"],
-});
-/** Any other spelling of it, and any order of keys, each of them once; of numbers those that `JSON.parse` reads exactly. */
-const AS_JSON = listOf({
-  text: String.raw`"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"`,
-  number: String.raw`-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?`,
-  blank: String.raw`[ \t\r\n]*`,
-  orders: ["tv", "tvd", "vt", "vtd", "tdv", "vdt", "dtv", "dvt"],
-});
-
-interface Spelling {
-  readonly text: string;
-  readonly number: string;
-  readonly blank: string;
-  /** Of the initials of the keys. */
-  readonly orders: readonly string[];
+/** The JSON of a list that breaks no rule and whose texts have no likely mistake. */
+function asOrdinary(list: unknown): string | undefined {
+  if (!Array.isArray(list) || faultOfList(list) !== undefined) return undefined;
+  const texts = list.flatMap((attribute) => Object.values(attribute)).filter((value) => typeof value === "string");
+  return texts.every((text) => flawInWords(text) === undefined) ? stringifyJson(list) : undefined;
 }
-
-function listOf({ text, number, blank, orders }: Spelling): RegExp {
-  const member = (name: string, value: string): string => `"${name}"${blank}:${blank}${value}${blank}`;
-  const members: Readonly<Record<string, string>> = {
-    t: member("trait_type", text),
-    v: member("value", `(?:${text}|${number}|true|false)`),
-    d: member("display_type", text),
-  };
-  const bodies = orders.map((order) => Array.from(order, (key) => members[key]).join(`,${blank}`));
-  const attribute = `${blank}\\{${blank}(?:${bodies.join("|")})\\}${blank}`;
-  return new RegExp(`^${blank}\\[(?:${attribute}(?:,${attribute})*|${blank})\\]${blank}$`);
-}
-
-/** What programs write for no text, at the beginning of a text in the list or as the whole of it. */
-const MAY_BE_NONE = /"(?:#|Err:|\(null|\[object|(?:null|NULL|nan|NaN|undefined)")/;
-
-/**
- * Whether all texts of a list without escapes are fit to be read: what is looked for in one is looked for in the whole. But
- * percents are looked for only where no address is.
- */
-const areAllWords = (json: string): boolean =>
-  !MAY_BE_NONE.test(json) && !(json.includes("%") && json.includes("://")) && flawInWords(json) === undefined;
-
-const isWritten = (text: string): boolean => WRITTEN.test(text) && text.isWellFormed() && areAllWords(text);
-
-function writeAttributes(list: unknown): string | undefined {
-  if (!Array.isArray(list) || !list.every(isOrdinary)) return undefined;
-  const json = JSON.stringify(list);
-  return json.includes("\\") || areAllWords(json) ? json : undefined;
-}
-
-/** Whether it breaks no rule; one whose JSON has escapes also has no likely mistake. */
-function isOrdinary(attribute: unknown): boolean {
-  if (attributeFault(attribute) !== undefined) return false;
-  return Object.values(Object(attribute)).every(
-    (value) =>
-      typeof value === "boolean" ||
-      Number.isFinite(value) ||
-      (typeof value === "string" && (!JSON.stringify(value).includes("\\") || flawInWords(value) === undefined)),
-  );
-}
-
-// ---- the exact rules ----
 
 /** The list that a text says in JSON, whatever it holds, or why it says none. */
 function parseAttributes(text: string): readonly MetadataAttribute[] | Fault {
@@ -175,8 +114,6 @@ function attributeFault(attribute: unknown): string | undefined {
   return undefined;
 }
 
-// ---- one spelling ----
-
 const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
 /** A list of attributes whose keys are in their order, as nearly all are. */
 const IN_ORDER = new RegExp(
@@ -188,12 +125,4 @@ function inOrderOfKeys(attribute: unknown): unknown {
   const { trait_type, value, display_type, ...others } = attribute;
   const sorted = Object.entries(others).sort(([a], [b]) => (a < b ? -1 : 1));
   return { trait_type, value, display_type, ...Object.fromEntries(sorted) };
-}
-
-function parsedOr(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }
