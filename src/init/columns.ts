@@ -136,6 +136,13 @@ export function columnsOf({ columns, rows, lists = [], items }: Evidence): Colum
   };
 }
 
+/** Whether a column says no more than the sign of the amount: one text in rows of refunds, another in all others. */
+export function followsRefunds({ values, index }: Column, { refunds, rows }: Columns): boolean {
+  if (refunds === undefined || values.size !== 2) return false;
+  const pairs = new Set(rows.map((cells) => `${isNegative(textIn(cells, refunds))} ${cells[index]}`));
+  return pairs.size === 2;
+}
+
 /** The refund of a ticket has its id again. */
 function isUniqueAmongSales(column: Column, refunds: Column | undefined, rows: Columns["rows"]): boolean {
   if (refunds === undefined) return false;

@@ -179,7 +179,8 @@ export function invalidationItems(
   if (only === undefined) return [];
   const when = more.length === 0 ? only : { items: [only, ...more] };
   const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
-  const time = mark.find(({ times }) => times !== undefined) ?? (losses.length === 0 ? ofRow : undefined);
+  // A refund is a row of its own.
+  const time = mark.find(({ times }) => times !== undefined) ?? (refunds === undefined ? undefined : ofRow);
   return [
     actionItem(
       "invalidatedTicket",

@@ -4,7 +4,9 @@ import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
+import type { Entry } from "./config-text.ts";
 import { minorUnitsIn, says } from "./header-words.ts";
+import { skipTotals, withoutTotals } from "./totals.ts";
 
 /** The beginning of an export. */
 export interface Sample {
@@ -93,20 +95,30 @@ export interface Column {
   readonly holdsLists: boolean;
 }
 
+/** What is known of an export; its rows are those that are none of totals. */
 export interface Evidence extends Sample {
   readonly columns: readonly Column[];
+  /** The rule that leaves lines of totals out, where there are some. */
+  readonly skip: readonly Entry[];
   column(name: string): Column | undefined;
 }
 
 export function evidenceOf(sample: Sample): Evidence {
+  const rows = withoutTotals(sample);
   const columns = sample.header.map((header, index) =>
     columnOf(
       header.trim(),
       index,
-      sample.rows.map((cells) => cells[index] ?? ""),
+      rows.map((cells) => cells[index] ?? ""),
     ),
   );
-  return { ...sample, columns, column: (name) => columns.find((column) => column.name === name) };
+  return {
+    ...sample,
+    rows,
+    skip: skipTotals(sample),
+    columns,
+    column: (name) => columns.find((column) => column.name === name),
+  };
 }
 
 export function hasColumn({ header, lists = [] }: Sample, name: string): boolean {

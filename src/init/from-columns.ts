@@ -6,7 +6,7 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { fieldsOf } from "../map/columns.ts";
 import { askedIn } from "../map/source.ts";
-import { type Columns, called, columnsOf, dividesPrice, fieldColumns, titleIn } from "./columns.ts";
+import { type Columns, called, columnsOf, dividesPrice, fieldColumns, followsRefunds, titleIn } from "./columns.ts";
 import {
   actionItem,
   currencyExpected,
@@ -117,6 +117,7 @@ function withAction(view: View): readonly Line[] {
   const { action, why, isNamed = false, doubt } = taken;
   const isSale = action === "soldTicket";
   const deciding = decidingOf(besideFields(evidence, columns, action), action);
+  const asking = { ...deciding, status: deciding.status.filter((column) => !followsRefunds(column, columns)) };
   const time = orderTimeOf(action, columns);
   const each = isSale ? eachLines(columns) : itemLines(columns);
   const rules = rulesOf(view, time);
@@ -128,6 +129,7 @@ function withAction(view: View): readonly Line[] {
     Object.values(deciding).some(({ length }) => length > 0) ||
     each.length > 0 ||
     columns.refunds !== undefined ||
+    evidence.skip.length > 0 ||
     currency.some(({ value }) => isAsked(value)) ||
     happensNowAndThen;
   if (isNamed && !needsRules)
@@ -150,11 +152,12 @@ function withAction(view: View): readonly Line[] {
     ...zoneLines(used, columns.all),
     ...each,
     ...(isEventAction(action) ? [] : expectLines(currency, deciding.status, deciding.blank)),
+    ...evidence.skip,
     ...(rules.source.length === 0 ? [] : [{ key: "fields", value: { block: rules.source } }]),
     ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
     {
       key: "actions",
-      value: { items: [...(event?.items ?? []), ...itemsOf(taken, columns, deciding, time, rules.fields)] },
+      value: { items: [...(event?.items ?? []), ...itemsOf(taken, columns, asking, time, rules.fields)] },
     },
   ];
 }

@@ -29,7 +29,7 @@ export const WORDS = {
     "ticketid barcode ticketcode ticketbarcode ticketnumber ticketno ticketreference ticketsecret ticketnummer ticketnr qrcode attendeeid publicid voucherid ticketref " +
     "strichcode kartennummer kartennr codebarres codeabarres codebillet numerobillet numerodebillet nbillet billetid idbillet codiceabarre codicebiglietto numerobiglietto nbiglietto " +
     "codigodebarras codigobarras codigoentrada numeroentrada numerodeentrada nentrada streepjescode kaartnummer numerobilhete numerodobilhete codigobilhete " +
-    "ticket billet biglietto entrada boleto bilhete ingresso kaartje eintrittskarte code codice codigo uuid guid id",
+    "ticket billet biglietto entrada boleto bilhete ingresso kaartje eintrittskarte code codice codigo cod uuid guid id",
   eventId:
     "eventid vaid vanr vanummer eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltungsnummer veranstaltung vorstellung show evenement spectacle manifestation seance representation " +
     "evento spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
@@ -78,7 +78,7 @@ export function runsOf(name: string): ReadonlySet<string> {
 
 /** Kinds of orders, and how their numbers are called. */
 const ORDER =
-  "order|booking|purchase|reservation|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|reservierungs?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
+  "order|booking|purchase|request|beleg|kassenbon|bon|reservation|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|reservierungs?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
 const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
 
 /** What a single word of a column's name says of it. */
@@ -287,7 +287,7 @@ export const isIdName = (name: string): boolean =>
 
 /** Names of a ticket; of the words for its id those that say no more than "id" may be an event's. */
 const TICKET_NAMES: ReadonlySet<string> = new Set([
-  ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|uuid|guid|id)$/.test(word)),
+  ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|cod|uuid|guid|id)$/.test(word)),
   "nftid",
 ]);
 const TICKET_LIST =

@@ -121,7 +121,7 @@ export function knownTicketRule({ all, find }: Columns): Entry {
 export function userRule(
   { all, ticket, find }: Columns,
   isResale = false,
-  what = "the column that tells one buyer from another, in braces",
+  what = "the column that tells one buyer from another, in braces; the id of the sale where the export names no buyer",
 ): Entry {
   const found = [...find("userId"), ...all.filter(holdsEmails)];
   const [user, ...others] = new Set(

@@ -13,7 +13,7 @@ import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 export function priceLines(columns: Columns, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
   if (price === undefined) return [unreadRule(unreadPrice(columns))];
-  const areRivals = others.length > 0 && prices.some(({ name }) => says(name, "inAll"));
+  const areRivals = others.length > 0 && prices.some(({ name }) => says(name, "inAll")) && !isUnitPrice(price, columns);
   const ways = (areRivals ? prices : [price]).flatMap((column) =>
     dividersOf(column, quantity, columns.rows).flatMap((by) => waysOf(column, by, columns.currency)),
   );
@@ -28,6 +28,22 @@ function unreadRule(column: Column | undefined): Entry {
   const example = [...column.values.keys()].find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
   const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
   return { key: "price", value: ask(what), note: `perhaps ${inner(column)}` };
+}
+
+/** Whether another amount is this one times the tickets of the row, in all rows. */
+function isUnitPrice(price: Column, { prices, quantities, rows }: Columns): boolean {
+  const [quantity, ...more] = quantities;
+  const amountIn = (cells: readonly string[], column: Column): number =>
+    Number(column.amounts?.readings[0].read(textIn(cells, column)));
+  if (quantity === undefined || more.length > 0) return false;
+  return prices.some(
+    (total) =>
+      total !== price &&
+      rows.some((cells) => Number(textIn(cells, quantity)) > 1) &&
+      rows.every(
+        (cells) => Math.abs(amountIn(cells, price) * Number(textIn(cells, quantity)) - amountIn(cells, total)) < 0.005,
+      ),
+  );
 }
 
 const REMOVE = "a price is public for good; remove this line";

@@ -38,8 +38,9 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
     const bound = boundOf(condition);
     const cell = compileColumn(column, names, [...path, column]);
     const read = bound === undefined ? cell : compared(column, cell, bound);
-    const { accepts, ...rest } = compileCondition(bound?.holds ?? condition);
-    return { accepts, looked: { label: column, read, ...rest } };
+    const { accepts, takesOthers, ...rest } = compileCondition(bound?.holds ?? condition);
+    // Every amount lies on one side of a number, so none has to be named.
+    return { accepts, looked: { label: column, read, ...rest, takesOthers: takesOthers || bound !== undefined } };
   });
   const holds = (scope: Scope): boolean => {
     for (const { accepts, looked } of tests) if (!accepts(looked.read(scope))) return false;

@@ -38,6 +38,14 @@ describe("a value that no condition names", () => {
     expect(named('expect: {"{checkin}": ["yes", ja, "no"]}')).toEqual([]);
   });
 
+  test("is none beside a number with which amounts are compared", () => {
+    const yaml = `${FIELDS}
+actions:
+  - soldTicket: {when: {Paid: {not: {below: 0}}}}
+  - invalidatedTicket: {when: {Paid: {below: 0}}}`;
+    expect(saidOf(yaml, "ID,Paid\na,12.50\nb,-12.50\nc,80.00\n")).toEqual([]);
+  });
+
   test("in a list of maps is looked for in each of their columns", () => {
     const yaml = `${FIELDS}
 actions:
