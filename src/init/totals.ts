@@ -2,7 +2,11 @@
 
 import { isTotalsWord } from "../map/totals.ts";
 import type { Entry } from "./config-text.ts";
-import type { Sample } from "./evidence.ts";
+
+interface Table {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
 
 const isFilled = (cell: string): boolean => cell.trim() !== "";
 
@@ -11,11 +15,11 @@ const isOfTotals = (cells: readonly string[]): boolean =>
   cells.filter(isFilled).length * 2 <= cells.length && cells.some(isTotalsWord);
 
 /** The rows that are none of totals. */
-export const withoutTotals = ({ rows }: Sample): readonly (readonly string[])[] =>
+export const withoutTotals = ({ rows }: Table): readonly (readonly string[])[] =>
   rows.filter((cells) => !isOfTotals(cells));
 
 /** `skip` for them: by a column that only they leave empty, else by their word. */
-export function skipTotals({ header, rows }: Sample): readonly Entry[] {
+export function skipTotals({ header, rows }: Table): readonly Entry[] {
   const [totals] = rows.filter(isOfTotals);
   if (totals === undefined) return [];
   const others = rows.filter((cells) => !isOfTotals(cells));
