@@ -2,35 +2,85 @@
 
 import { isFieldName } from "../actions/fields.ts";
 import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
-import { publicName } from "../map/columns.ts";
 import { INPUT_RULES } from "../read/rules.ts";
-import type { CheckedInput, RunEvent, UnderstoodInput } from "../run/progress.ts";
+import type { CheckedInput, RunEvent } from "../run/progress.ts";
 import type { NothingSent } from "../run/stream.ts";
+import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
 import type { Context } from "./context.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import type { Findings, Reporter } from "./reporter.ts";
 import { describeBack, describeRows } from "./summary.ts";
 
-/** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
-export function describeUnderstanding({ file, understanding, input, values }: UnderstoodInput): readonly string[] {
-  const { action, how, columns, used, unused, publicFields, notes } = understanding;
+/** What is known of an input: all of it is shown where nothing is. */
+type Known = ReadonlySet<string>;
+
+const NOTHING_KNOWN: Known = new Set();
+
+/** The first lines: each file, then what becomes public. What earlier runs have shown is counted, unless `verbose`. */
+export function tellUnderstood(
+  { inputs, known }: Extract<RunEvent, { kind: "inputs understood" }>,
+  { reporter, verbose }: Context,
+): void {
+  const before = verbose ? NOTHING_KNOWN : known;
+  for (const input of inputs) {
+    const { file, understanding } = input;
+    const about = { event: "input.read", file: file.name, action: understanding.action } as const;
+    for (const line of describeFile(input, before)) reporter.info(line, about);
+  }
+  const published = describePublished(inputs, before);
+  if (published !== undefined) reporter.info(published);
+}
+
+/** `sales.csv → soldTicket by file name, 12,000 rows, 9 of 12 columns used, not used: seat`; later only its new columns. */
+export function describeFile(input: UnderstoodInput, known = NOTHING_KNOWN): readonly string[] {
+  const { file, understanding, rows } = input;
+  const { how, notes } = understanding;
+  const action = understanding.action ?? (how.startsWith("by ") ? "actions" : undefined);
+  const by = how.startsWith("--") || (action !== undefined && how.startsWith("source ")) ? `by ${how}` : how;
+  const name = file.path === "-" ? "standard input" : cleanText(file.name, 200);
   const parts = [
-    `${file.path === "-" ? "standard input" : cleanText(file.name, 200)} → ${action === undefined ? "actions" : action} ${how.startsWith("--") ? `by ${how}` : how}`,
+    `${name} → ${action === undefined ? by : `${action} ${by}`}`,
+    input.input.bytesRead === 0 ? "empty" : count(rows, "row"),
+    ...describeColumns(input, known),
+    ...describeReading(input),
   ];
-  if (input.header !== undefined) {
-    parts.push(`${count(columns, "column")}, ${used.length} used`);
-    const { headerLine = 1 } = input;
-    if (headerLine > 1) parts.push(`header in line ${headerLine}`);
-    if (input.delimiter !== undefined && input.delimiter !== "," && input.format === "csv")
-      parts.push(`delimiter ${input.delimiter === "\t" ? "TAB" : input.delimiter}`);
-  } else if (input.bytesRead === 0) parts.push("empty");
-  if (input.encoding !== "utf-8") parts.push(`encoding ${input.encoding}`);
-  if (unused.length > 0) parts.push(`not used: ${listOf(unused)}`);
-  const ofItems = [...values.fields].flatMap((field) => publicName(field) ?? []);
-  const published = [...new Set([...publicFields, ...ofItems])];
-  if (published.length > 0)
-    parts.push(`public: ${published.map((name) => `${name}${exampleOf(name, values)}`).join(", ")}`);
   return [parts.join(", "), ...notes.map((note) => `  ${note}.`)];
+}
+
+/** Which columns nobody has seen before; of a file that is new, those that are not used. */
+function describeColumns(input: UnderstoodInput, known: Known): readonly string[] {
+  const { columns, used, unused } = input.understanding;
+  const marks = marksOf(input).columns;
+  const added = [...marks].flatMap(([column, mark]) => (known.has(mark) ? [] : [column]));
+  if (added.length === 0) return [];
+  if (added.length < marks.size)
+    return [`new columns: ${listOf(added.map((name) => (unused.includes(name) ? `${name} (not used)` : name)))}`];
+  return [
+    ...(input.input.header === undefined ? [] : [`${number(used.length)} of ${count(columns, "column")} used`]),
+    ...(unused.length === 0 ? [] : [`not used: ${listOf(unused)}`]),
+  ];
+}
+
+/** What of its form is not as usual. */
+function describeReading({ input }: UnderstoodInput): readonly string[] {
+  const { header, headerLine = 1, delimiter, format, encoding } = input;
+  const parts: string[] = [];
+  if (header !== undefined && headerLine > 1) parts.push(`header in line ${headerLine}`);
+  if (header !== undefined && delimiter !== undefined && delimiter !== "," && format === "csv")
+    parts.push(`delimiter ${delimiter === "\t" ? "TAB" : delimiter}`);
+  if (encoding !== "utf-8") parts.push(`encoding ${encoding}`);
+  return parts;
+}
+
+/** `Public: eventName ("Gala"), price`; `Public: 9 fields, as before` where runs have shown them. */
+export function describePublished(inputs: readonly UnderstoodInput[], known = NOTHING_KNOWN): string | undefined {
+  const examples = new Map<string, string>();
+  for (const input of inputs)
+    for (const name of publicOf(input)) examples.set(name, examples.get(name) || exampleOf(name, input.values));
+  if (examples.size === 0) return undefined;
+  if (inputs.every((input) => known.has(marksOf(input).published)))
+    return `Public: ${count(examples.size, "field")}, as before (--verbose lists ${examples.size === 1 ? "it" : "them"})`;
+  return `Public: ${[...examples].map(([name, example]) => `${name}${example}`).join(", ")}`;
 }
 
 /** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
@@ -48,11 +98,11 @@ function listOf(names: readonly string[]): string {
 
 /** What was found in the input: problems, skipped rows, and what waits for other runs. */
 export function tellChecked(
-  { checked: { plan, problems }, shown }: Extract<RunEvent, { kind: "input checked" }>,
+  { checked: { plan, problems, decidedAt }, shown }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
   reportProblems(reporter, problems, {
-    ...{ verbose, heldFor: plan.held.heldFor, before: shown },
+    ...{ verbose, heldFor: plan.held.heldFor, decidedAt, before: shown },
     // What this run shows is remembered once it has ended and said so.
     note: (digest) => trace.told.push(digest),
   });
@@ -69,7 +119,12 @@ export function tellPending({ warn }: Findings, { held: { heldBy } }: Pick<Check
 }
 
 /** What is about to be sent of it. */
-export function tellPlanned({ plan }: Extract<RunEvent, { kind: "sending planned" }>, { reporter }: Context): void {
+export function tellPlanned(
+  { plan, understood }: Extract<RunEvent, { kind: "sending planned" }>,
+  { reporter, trace }: Context,
+): void {
+  // The runs after this one count what its first lines have shown.
+  trace.told.push(...allMarksOf(understood));
   const back = describeBack(plan.actions);
   reporter.info(
     `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${back === "" ? "" : `${back}, `}${number(plan.actions.new)} to send${overLanes(plan)}.`,

@@ -36,6 +36,8 @@ export function shownIf(isOfPerson: boolean, value: string, verbose: boolean): s
 interface ProblemOptions {
   readonly verbose: boolean;
   readonly heldFor: readonly HeldFor[];
+  /** Where the config decides about the field of a problem. */
+  readonly decidedAt: (problem: Problem) => string | undefined;
   /** Marks of warnings that an earlier run has shown; without it all are new. */
   readonly before?: ReadonlySet<string> | undefined;
   /** Takes the marks of what is shown now. */
@@ -44,11 +46,11 @@ interface ProblemOptions {
 
 /** Reports errors, then what rows are held for, then warnings. */
 export function reportProblems(reporter: Findings, { tallies }: Problems, options: ProblemOptions): void {
-  const { verbose, heldFor, before, note } = options;
+  const { heldFor, before, note } = options;
   for (const tally of tallies) {
     // A row that waits for another is reported with that other.
     if (tally.severity === "warn" || tally.first.cause !== undefined) continue;
-    reporter.error(blockOf(tally, tally.count, verbose), eventOf(tally));
+    reporter.error(blockOf(tally, tally.count, options), eventOf(tally));
   }
   reportHeld(reporter, heldFor);
   for (const tally of tallies) {
@@ -57,10 +59,10 @@ export function reportProblems(reporter: Findings, { tallies }: Problems, option
     const kept = tally.kept.filter(({ mark }) => mark === undefined || before?.has(mark) !== true);
     // Where not all are kept, all count as new.
     const isWhole = tally.kept.length === tally.count;
-    if (isWhole && kept.length === 0) reporter.warnAgain(blockOf(tally, tally.count, verbose), eventOf(tally));
+    if (isWhole && kept.length === 0) reporter.warnAgain(blockOf(tally, tally.count, options), eventOf(tally));
     else {
       const fresh = isWhole ? { ...tally, kept } : tally;
-      reporter.warn(blockOf(fresh, isWhole ? kept.length : tally.count, verbose), eventOf(fresh));
+      reporter.warn(blockOf(fresh, isWhole ? kept.length : tally.count, options), eventOf(fresh));
     }
   }
 }
@@ -75,7 +77,11 @@ function eventOf({ count: times, first, kept }: Tally) {
  * `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of
  * them. @param fresh how many of them are new: those that are kept are among them.
  */
-function blockOf(tally: Tally, fresh: number, verbose: boolean): string {
+function blockOf(
+  tally: Tally,
+  fresh: number,
+  { verbose, decidedAt }: Pick<ProblemOptions, "verbose" | "decidedAt">,
+): string {
   const { rule, first, kept } = tally;
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));
@@ -90,7 +96,8 @@ function blockOf(tally: Tally, fresh: number, verbose: boolean): string {
     ].join(" ");
   const lines = [...Map.groupBy(problems, lineOf)];
   const head = `${rule}${describeTimes(tally, fresh)}`;
-  if (lines.length === 1) return [`${head}: ${lines[0]?.[0]}`, ...messages, ...hints].join(" ");
+  const places = describePlaces(problems, decidedAt);
+  if (lines.length === 1) return [`${head}: ${lines[0]?.[0]}`, ...messages, ...hints, ...places].join(" ");
 
   const examples = lines.slice(0, EACH_ITS_OWN.has(rule) ? MOST_NAMED : EXAMPLES);
   const named = new Set(examples.flatMap(([, alike]) => alike));
@@ -100,8 +107,14 @@ function blockOf(tally: Tally, fresh: number, verbose: boolean): string {
     messages.size > 1 ? head : `${head}: ${[...messages].join("")}`,
     ...examples.map(([line]) => `    ${line.replace(/:$/, "")}`),
     ...(more === 0 ? [] : [`    ${NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`}`]),
-    ...(isHintOwn ? [] : [...hints].map((hint) => `  ${hint}`)),
+    ...[...(isHintOwn ? [] : hints), ...places].map((text) => `  ${text}`),
   ].join("\n");
+}
+
+/** `Set at tickets.config.yaml:14.`; nothing where no source decides. */
+function describePlaces(problems: readonly Problem[], decidedAt: ProblemOptions["decidedAt"]): readonly string[] {
+  const places = new Set(problems.flatMap((problem) => decidedAt(problem) ?? []));
+  return places.size === 0 ? [] : [`Set at ${[...places].slice(0, EXAMPLES).join(", ")}.`];
 }
 
 /** ` (1,400 times: 1,000 soldTicket, 400 resoldTicket, 3 of them reported before)` */

@@ -5,13 +5,14 @@ import type { Problem } from "../actions/problem.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Chunk, Run } from "../ledger/ledger.ts";
-import type { CheckedInput, UnderstoodInput } from "../run/progress.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import type { EventCount, RunFigures } from "../run/report.ts";
 import { ALL_RULES } from "../run/settings.ts";
+import type { UnderstoodInput } from "../run/understood.ts";
 import type { Group, Section, Table } from "../write/report/report.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
-import { describeUnderstanding } from "./input-words.ts";
+import { describeFile, describePublished } from "./input-words.ts";
 import { shown } from "./problems.ts";
 
 type Sections = readonly Section[];
@@ -181,7 +182,9 @@ export function inputSection(
       .map(({ name, rows, sha256 }) => [name === "-" ? "standard input" : cleanText(name, 200), number(rows), sha256]),
     more: moreOf(inputs.length - INPUTS_SHOWN, "file"),
   };
-  const how = understood.slice(0, INPUTS_SHOWN).flatMap(describeUnderstanding);
+  const files = understood.slice(0, INPUTS_SHOWN).flatMap((input) => describeFile(input));
+  const published = describePublished(understood);
+  const how = published === undefined ? files : [...files, published];
   const texts = how.map((text) => ({ kind: "text", text: text.trim() }) as const);
   return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...texts] }];
 }

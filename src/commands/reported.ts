@@ -67,7 +67,7 @@ function takeNotes(): { readonly notes: ReportNotes; readonly noted: () => Noted
     notes: {
       checked,
       happened(event) {
-        if (event.kind === "input understood") noted = { ...noted, inputs: [...noted.inputs, event] };
+        if (event.kind === "inputs understood") noted = { ...noted, inputs: event.inputs };
         if (event.kind === "input checked") checked(event.checked);
         if (event.kind === "run ended") noted = { ...noted, end: event.end };
       },

@@ -10,7 +10,7 @@ import { proxyOf } from "../send/proxy.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
-import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
+import { tellChecked, tellPlanned, tellUnderstood } from "./input-words.ts";
 import type { ProgressState } from "./reporter.ts";
 import { seconds, tellRunEnd, tellStops } from "./run-end.ts";
 
@@ -37,11 +37,7 @@ const WORDS: Words = {
   "ordered by time": (_, { reporter }) =>
     reporter.info("Order: by orderTime, each event and sale before what depends on it."),
   "files passed over": ({ message }, { reporter }) => reporter.warn(message),
-  "input understood": (understood, { reporter }) => {
-    const { file, understanding } = understood;
-    const about = { event: "input.read", file: file.name, action: understanding.action } as const;
-    for (const line of describeUnderstanding(understood)) reporter.info(line, about);
-  },
+  "inputs understood": tellUnderstood,
   "input checked": tellChecked,
   "sending planned": tellPlanned,
   "earlier run comes first": ({ run, createdAt }, { reporter, trace }) => {

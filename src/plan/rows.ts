@@ -38,7 +38,7 @@ export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">
   readonly problems: Problems;
   readonly ledger: Pick<Ledger, "corrected" | "run"> | undefined;
   /** Called once for each file, when its rows are read. */
-  readonly onUnderstood: (file: InputFile, understood: Understood) => void;
+  readonly onUnderstood: (file: InputFile, understood: Understood, rows: number) => void;
   /** `bytes` of all files, as they are stored. */
   readonly onRows: (rows: number, bytes: number) => void;
   readonly signal: AbortSignal;
@@ -90,7 +90,7 @@ class Rows {
       if (thread !== undefined) await input.refuseChanged();
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
-      onUnderstood(file, look.understood);
+      onUnderstood(file, look.understood, this.read.read - of.before);
     }
     this.#end(of, look.understood, look.whole);
   }

@@ -48,6 +48,8 @@ type Source = ReturnType<typeof selectSource>;
 
 interface Mappers {
   readonly sourceOf: (file: InputFile) => Source;
+  /** The source whose rules are used for a file; `--action` sets them aside. */
+  readonly usedSource: (file: InputFile) => string | undefined;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading & { readonly made: readonly Made[] }>;
 }
 
@@ -86,7 +88,8 @@ export function createMappers(options: MapperOptions): Mappers {
     const from = { file, header, source: source?.config, mapper };
     return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };
   };
-  return { sourceOf, readingOf };
+  const usedSource = (file: InputFile) => (action === undefined ? sourceOf(file)?.name : undefined);
+  return { sourceOf, usedSource, readingOf };
 }
 
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));

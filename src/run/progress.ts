@@ -1,15 +1,16 @@
 /** What is reported while a command works. The core has no words: commands find them. */
 
+import type { Problem } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
-import type { Understood } from "../plan/look.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { SendEvent, Wait } from "../send/send.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { RunEnd } from "./summary.ts";
+import type { UnderstoodInput } from "./understood.ts";
 
 /** Every function returns at once. */
 export interface Progress {
@@ -40,6 +41,9 @@ export interface CheckedInput {
   readonly files: readonly InputFile[];
   readonly plan: Plan;
   readonly problems: Problems;
+  readonly understood: readonly UnderstoodInput[];
+  /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
+  readonly decidedAt: (problem: Problem) => string | undefined;
 }
 
 /** What can happen, and what there is to say about it. */
@@ -52,7 +56,12 @@ export type RunEvent =
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
-  | ({ readonly kind: "input understood" } & UnderstoodInput)
+  | {
+      readonly kind: "inputs understood";
+      readonly inputs: readonly UnderstoodInput[];
+      /** Marks of what earlier runs of this environment have shown. */
+      readonly known: ReadonlySet<string>;
+    }
   | {
       readonly kind: "input checked";
       readonly checked: CheckedInput;
@@ -127,9 +136,4 @@ export interface OpenedLedger {
   readonly runs: number;
   /** The command may send, so a ledger is made where there is none. */
   readonly isToSend: boolean;
-}
-
-/** How an input file is read. */
-export interface UnderstoodInput extends Understood {
-  readonly file: InputFile;
 }

@@ -22,6 +22,7 @@ import { lostRunsOf } from "./lost-ledger.ts";
 import { createMappers, type OnRow } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
 import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
+import { allMarksOf, decidingPlaces, type UnderstoodInput } from "./understood.ts";
 
 /** Flags of every command that reads input. */
 export interface InputOptions {
@@ -67,7 +68,8 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   const severities = severityTable(config.rules, ALL_RULES);
   const mappers = createMappers({ ...options, cwd, severities, problems, signal });
   const total = bytesOf(files);
-  const plan = await asStorage(
+  const understood: UnderstoodInput[] = [];
+  const planning = asStorage(
     directory,
     makePlan({
       ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal },
@@ -79,7 +81,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
         ...(encoding !== undefined && { encoding }),
         ...(maxInputBytes !== undefined && { maxInputBytes }),
       }),
-      onUnderstood: (file, understood) => progress.happened({ kind: "input understood", file, ...understood }),
+      onUnderstood: (file, how, rows) => understood.push({ ...how, file, rows, source: mappers.usedSource(file) }),
       onRows: (rows, bytes) => {
         const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
         progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
@@ -88,8 +90,14 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
       now: () => now?.() ?? new Date(),
     }),
   );
+  const plan = await planning.catch((cause: unknown) => {
+    progress.happened({ kind: "inputs understood", inputs: understood, known: new Set() });
+    throw cause;
+  });
   progress.advanced(undefined);
-  return { files, plan, problems };
+  const known = (await ledger?.told(allMarksOf(understood))) ?? new Set();
+  progress.happened({ kind: "inputs understood", inputs: understood, known });
+  return { files, plan, problems, understood, decidedAt: decidingPlaces(config, understood, cwd) };
 }
 
 /** As they are stored; 0 where one is a pipe, whose size is not known. */
@@ -137,11 +145,12 @@ export interface Checked extends CheckedInput {
 /** Reports what checking found, and what of it is news. */
 export async function reportChecked(
   { progress }: RunContext,
-  { files, plan, problems }: CheckedInput,
+  found: CheckedInput,
   shown: Ledger["told"],
 ): Promise<Checked> {
-  const { known, isNews } = await shownBefore(problems, shown);
-  const checked = { files, plan, problems };
+  const { known, isNews } = await shownBefore(found.problems, shown);
+  const { files, plan, problems, understood, decidedAt } = found;
+  const checked = { files, plan, problems, understood, decidedAt };
   progress.happened({ kind: "input checked", checked, shown: known });
   return { ...checked, isNews };
 }

@@ -32,3 +32,39 @@ test.each([
   expect(said).toContain(`${rule} (${LAST.length} times`);
   for (const [at] of LAST.entries()) expect(said).toContain(`${name}:${at + 2}`);
 });
+
+test("a slip of the config is one block, with the place that makes it", async () => {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    `sources:
+  guests:
+    match: "guests.csv"
+    fields: {ticketId: "{ID}", userId: u}
+    actions:
+      - soldTicket:
+          fields:
+            eventId: E
+            price: "{Paid}"
+      - resoldTicket:
+          when: {Paid: never}
+          fields: {price: "2"}
+`,
+  );
+  await field.write("guests.csv", `ID,Paid\n${LAST.map((ticket) => `${ticket},"1,50"\n`).join("")}`);
+  const { exitCode, out } = await field.ask("validate", { files: ["guests.csv"] });
+  expect(exitCode, out).toBe(3);
+  expect(out).toContain(
+    [
+      "price-invalid (5 times): price is not a decimal number such as 12.50.",
+      ...[2, 3, 4].map((line) => `    guests.csv:${line} price: "1,50"`),
+      "    and 2 more",
+      '  A decimal comma must be declared in the mapping: decimal: ",".',
+      "  Set at tickets.config.yaml:9.",
+    ].join("\n"),
+  );
+  await field.write("guests.csv", 'ID,Paid\nT1,"1,50"\n');
+  expect((await field.ask("validate", { files: ["guests.csv"] })).out).toContain(
+    'price-invalid: guests.csv:2 price: "1,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",". Set at tickets.config.yaml:9.',
+  );
+});

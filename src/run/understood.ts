@@ -1,0 +1,63 @@
+/** How the inputs were understood: what of that is new, and where the config decides a field. */
+
+import { createHash } from "node:crypto";
+import { isFieldName } from "../actions/fields.ts";
+import type { Problem } from "../actions/problem.ts";
+import { type Config, originOf } from "../config/config.ts";
+import { displayOrigin } from "../config/declared.ts";
+import type { ConfigPath } from "../config/document.ts";
+import { publicName } from "../map/columns.ts";
+import type { Understood } from "../plan/look.ts";
+import type { InputFile } from "../read/input-file.ts";
+
+/** How an input file was read. */
+export interface UnderstoodInput extends Understood {
+  readonly file: InputFile;
+  readonly rows: number;
+  /** Name of the source whose rules were used. */
+  readonly source: string | undefined;
+}
+
+/** What of a file becomes public, such as `price` and `ticketId (hashed)`. */
+export function publicOf({ understanding, values }: Pick<Understood, "understanding" | "values">): readonly string[] {
+  const ofItems = [...values.fields].flatMap((field) => publicName(field) ?? []);
+  return [...new Set([...understanding.publicFields, ...ofItems])];
+}
+
+/** By these a later run knows that it shows nothing new: one for each column, and one for all that becomes public. */
+export function marksOf(input: UnderstoodInput) {
+  const { how, action = "", used, unused } = input.understanding;
+  const mark = (...parts: readonly string[]): string =>
+    createHash("sha256")
+      .update(JSON.stringify([how, action, ...parts]))
+      .digest("hex")
+      .slice(0, 32);
+  const traits = [...input.values.traits.keys()];
+  return {
+    columns: new Map([...used, ...unused].map((column) => [column, mark("column", column)])),
+    published: mark("public", ...publicOf(input).toSorted(), ...traits.toSorted()),
+  };
+}
+
+/** All marks of all inputs. */
+export const allMarksOf = (inputs: readonly UnderstoodInput[]): readonly string[] =>
+  inputs.map(marksOf).flatMap(({ columns, published }) => [...columns.values(), published]);
+
+/** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
+export function decidingPlaces(config: Config, inputs: readonly UnderstoodInput[], cwd: string) {
+  const sources = new Map(inputs.map(({ file, source }) => [file.name, source]));
+  return ({ source: file, field, action }: Pick<Problem, "source" | "field" | "action">): string | undefined => {
+    const source = sources.get(file);
+    if (source === undefined || field === undefined || !isFieldName(field)) return undefined;
+    const base = ["sources", source];
+    const entries = (config.sources[source]?.actions ?? []).flatMap((entry, at) =>
+      Object.keys(entry).map((kind): ConfigPath => [...base, "actions", at, kind, "fields", field]),
+    );
+    const own = entries.filter((path) => action === undefined || path.includes(action));
+    for (const path of [...own, [...base, "fields", field]]) {
+      const origin = originOf(config, path);
+      if (origin !== undefined) return displayOrigin(origin, cwd);
+    }
+    return undefined;
+  };
+}
