@@ -5,7 +5,7 @@ export type Severity = (typeof SEVERITIES)[number];
 export interface SourceLine {
   /** Input file as the user named it; `-` is standard input. */
   readonly source: string;
-  /** 1-based physical line where the row starts. */
+  /** Physical line where the row starts, from 1; of a JSON array the index, from 0. */
   readonly line: number;
 }
 

@@ -3,6 +3,7 @@
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { placeText } from "../actions/place.ts";
 import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -169,7 +170,7 @@ function toRow(found: FoundAction, id: string, verbose: boolean): Readonly<Recor
     ticket: found.subject.startsWith("e:") || subject === id ? "" : cleanText(subject, LONGEST_ID),
     outcome:
       outcome === "planned" ? "not sent yet" : `${outcome}${attempts.length > 1 ? ` (try ${attempts.length})` : ""}`,
-    from: source === undefined ? "" : `${cleanText(source, 200)}:${line}`,
+    from: source === undefined ? "" : placeText({ source, line }),
     promise: cleanText(promise ?? "", LONGEST_ID),
     why: reason === undefined ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements

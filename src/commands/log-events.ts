@@ -20,7 +20,7 @@ const EVENT_FIELDS = {
   command: { type: "string", meaning: "`stream`, `resume`, …" },
   version: { type: "string", meaning: "version of `tickets`" },
   file: { type: "string", meaning: "input file, as it was named" },
-  line: { type: "integer", meaning: "physical line where the row starts" },
+  line: { type: "integer", meaning: "physical line where the row starts; of a JSON array the index, from 0" },
   rule: { type: "string", meaning: "id of a rule ([rules](reference.md#rules))" },
   field: { type: "string", meaning: "field or column" },
   action: { type: "string", meaning: "kind of the action" },

@@ -3,6 +3,7 @@
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
+import { placeText } from "../actions/place.ts";
 import { cleanText, number, textWidth } from "../actions/text.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
@@ -66,7 +67,7 @@ function describeRow(
   }
   const height = Math.max(left.length, right.length);
   return [
-    `${cleanText(source, 60)}:${line}`,
+    placeText({ source, line }, 60),
     ...Array.from({ length: height }, (_, at) => `${pad(left[at] ?? "", LEFT)} │ ${right[at] ?? ""}`.trimEnd()),
   ];
 }

@@ -1,6 +1,7 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
 import { isPersonal } from "../actions/fields.ts";
+import { placeText } from "../actions/place.ts";
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held.ts";
@@ -129,23 +130,23 @@ function describeTimes({ count: times, byAction }: Tally, fresh: number): string
 
 /** `sales.csv:42 price: "12,50"` */
 function whereOf({ source, line, field, value }: Problem, verbose: boolean): string {
-  const place = `${cleanText(source, 200)}:${line}`;
+  const place = placeText({ source, line });
   const name = field === undefined ? "" : ` ${cleanText(field)}:`;
   return `${place}${name}${value === undefined ? "" : ` ${JSON.stringify(shown(field, value, verbose))}`}`;
 }
 
 /** `not sent either: resales.csv:7, orders.csv:9 and 8 more` */
 function describeNotSent(others: readonly Problem[], more: number): string {
-  const places = [...new Set(others.map(({ source, line }) => `${cleanText(source, 200)}:${line}`))];
+  const places = [...new Set(others.map((other) => placeText(other)))];
   const named = places.slice(0, MOST_NAMED);
   return `not sent either: ${named.join(", ")}${andMore(more - others.length + places.length - named.length)}`;
 }
 
 /** `sales.csv:5 holds 40 rows that depend on it: resales.csv:7, resales.csv:9, resales.csv:12 and 37 more. …` */
 function describeHeld({ source, line, rows, first }: HeldFor): string {
-  const places = first.map((place) => `${cleanText(place.source, 200)}:${place.line}`);
+  const places = first.map((place) => placeText(place));
   const more = andMore(rows - first.length);
-  return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
+  return `${placeText({ source, line })} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
 }
 
 function reportHeld({ error }: Findings, heldFor: readonly HeldFor[]): void {

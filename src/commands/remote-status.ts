@@ -1,5 +1,6 @@
 /** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
 
+import { placeText } from "../actions/place.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
@@ -89,7 +90,7 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
   const { failures, failed, notFound, unreadable } = found;
   for (const { source, line, action, actionPromise, status } of failures)
     reporter.error(
-      `${source === undefined ? "" : `${cleanText(source, 200)}:${line} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
+      `${source === undefined ? "" : `${placeText({ source, line })} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
     );
   if (failed > failures.length) {
     reporter.error(

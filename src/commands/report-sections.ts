@@ -1,6 +1,7 @@
 /** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
 
 import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
+import { placeText } from "../actions/place.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
@@ -19,8 +20,6 @@ type Sections = readonly Section[];
 
 const moreOf = (more: number, what: string): string | undefined =>
   more > 0 ? `… and ${count(more, `more ${what}`)}.` : undefined;
-
-const placeOf = ({ source, line }: Pick<Problem, "source" | "line">): string => `${cleanText(source, 200)}:${line}`;
 
 const DOUBTS_SHOWN = 10;
 
@@ -104,7 +103,7 @@ function exampleTable(examples: readonly Problem[], more: number, hasMessages: b
     caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
     columns: ["row", "field", "text", ...(hasMessages ? ["what is wrong"] : [])].map((name) => ({ name })),
     rows: examples.map(({ source, line, field, value, message }) => [
-      placeOf({ source, line }),
+      placeText({ source, line }),
       cleanText(field ?? ""),
       value === undefined ? "" : shown(field, value, verbose),
       ...(hasMessages ? [cleanText(message, TEXT_SHOWN)] : []),
@@ -124,7 +123,7 @@ export function rejectionSection(rejections: RunFigures["rejections"]): Sections
     columns: [{ name: "what it said" }, { name: "actions", isNumber: true }, { name: "first row" }],
     rows: rejections
       .slice(0, REJECTIONS_SHOWN)
-      .map(({ words, actions, first }) => [words, number(actions), placeOf(first)]),
+      .map(({ words, actions, first }) => [words, number(actions), placeText(first)]),
     more: moreOf(rejections.length - REJECTIONS_SHOWN, "answer"),
   };
   return [{ id: "rejected", title: "Rejected by the service", blocks: [table] }];

@@ -1,5 +1,6 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
+import { placeText } from "../actions/place.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource } from "../config/declared.ts";
 import { describeOwnCertificate } from "../config/tls.ts";
@@ -26,7 +27,7 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
     const source = run.inputs[origin.input]?.name ?? "";
     const why = verbose ? `rejected: ${cleanText(response ?? "", 300)}` : rejectionText({ response });
     reporter.error(
-      `${cleanText(source, 200)}:${origin.line} ${origin.kind} ${cleanText(origin.subject.slice(2))} ${why}`,
+      `${placeText({ source, line: origin.line })} ${origin.kind} ${cleanText(origin.subject.slice(2))} ${why}`,
       { event: "rejection", file: source, line: origin.line, action: origin.kind },
     );
   }

@@ -2,6 +2,7 @@
 
 import { isOnce } from "../actions/marks.ts";
 import { decideChunkCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
+import { placeText } from "../actions/place.ts";
 import { cleanText, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -139,5 +140,5 @@ const kinds = (actions: readonly AskedAction[]): string =>
 function describeDoubtful({ source, line, action }: AskedAction, fields: readonly TellingField[]): string {
   const ids = idsOf(action).map((id) => cleanText(id));
   const told = fields.map(({ name, text }) => `${name} ${text}`);
-  return [`${cleanText(source, 200)}:${line} ${[action.action, ...ids].join(" ")}`, ...told].join(", ");
+  return [`${placeText({ source, line })} ${[action.action, ...ids].join(" ")}`, ...told].join(", ");
 }

@@ -27,6 +27,8 @@ export interface Sample {
   readonly encoding?: string | undefined;
   /** Where titles stand above it. */
   readonly headerLine?: number | "none" | undefined;
+  /** Where the rows are a list in a JSON object: its path. */
+  readonly list?: string | undefined;
 }
 
 /** One way to read the times of a column. */

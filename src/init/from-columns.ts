@@ -36,7 +36,7 @@ export const matchLine = (fileName: string, asked: string | undefined): Entry =>
 
 /** How the file is written, where that is unusual. */
 export function csvLines(
-  { delimiter, encoding, headerLine, columns }: Evidence,
+  { delimiter, encoding, headerLine, list, columns }: Evidence,
   isGuarded = columns.some(hasGuards),
 ): readonly Entry[] {
   const value = flow({
@@ -45,6 +45,7 @@ export function csvLines(
     guards: isGuarded ? "strip" : undefined,
     header: headerLine === undefined ? undefined : String(headerLine),
   });
+  if (list !== undefined) return [{ key: "rows", value: { inQuotes: list }, note: "the list in the file" }];
   return value.flow.length === 0 ? [] : [{ key: "csv", value, note: "as this file is written" }];
 }
 

@@ -4,13 +4,15 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import { validateCommand } from "../actions/next-command.ts";
+import { placeText } from "../actions/place.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
-import { openInput } from "../read/input.ts";
+import { Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
+import { HoldsLists } from "../read/json-array.ts";
 import { NoHeader } from "../read/refused.ts";
 import type { Row } from "../read/row.ts";
 import { Utf8Watch } from "../read/utf8-watch.ts";
@@ -77,19 +79,29 @@ async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: Samplin
 /** A pipe gives its bytes once. */
 const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
 
-/** @param headerLine - where titles stand above the header, or `none` where there is none. */
+/** What an earlier look at the file showed. */
+interface Shown {
+  /** Where titles stand above the header, or `none` where there is none. */
+  readonly headerLine?: number | "none";
+  /** The list of rows in a JSON object. */
+  readonly list?: string | undefined;
+}
+
 async function sampleOf(
   file: InputFile,
   encoding: string | undefined,
   options: SamplingOptions,
-  headerLine?: number | "none",
+  shown: Shown = {},
 ): Promise<Sample> {
   const { stdin, signal } = options;
-  const opened = await openInput(file, { signal, stdin, encoding, csv: { headerLine } }).catch(async (cause) => {
-    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return undefined;
+  const { headerLine, list } = shown;
+  const opening = { signal, stdin, encoding, rows: list, csv: { headerLine } };
+  const opened = await openInput(file, opening).catch(async (cause): Promise<Shown> => {
+    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return { headerLine: "none" };
+    if (cause instanceof HoldsLists && (await canBeReadTwice(file))) return { list: cause.lists[0] };
     throw cause;
   });
-  if (opened === undefined) return await sampleOf(file, encoding, options, "none");
+  if (!(opened instanceof Input)) return await sampleOf(file, encoding, options, opened);
   await using input = opened;
   const rows: Row[] = [];
   let isWhole = true;
@@ -99,12 +111,12 @@ async function sampleOf(
     for (const row of batch) {
       seen += 1;
       if (isTitle && seen <= MOST_TITLES && isWider(row) && (await canBeReadTwice(file)))
-        return await sampleOf(file, encoding, options, row.line);
+        return await sampleOf(file, encoding, options, { headerLine: row.line });
       if (row.kind === "malformed") {
         if (rows.length > 0) continue;
         throw new Failure(
           "usage",
-          `${cleanText(file.name, 200)}:${row.line} ${row.findings[0]?.message ?? "can't be read."}`,
+          `${placeText({ source: file.name, line: row.line })} ${row.findings[0]?.message ?? "can't be read."}`,
           { ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }) },
         );
       }
@@ -136,6 +148,7 @@ async function sampleOf(
     isWhole,
     ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
     headerLine,
+    list,
   };
   if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
   const { delimiter } = input;

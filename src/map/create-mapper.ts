@@ -21,8 +21,6 @@ export interface MapperOptions {
   readonly source?: NamedSource;
   /** The lookup files of the source, by their names in it. */
   readonly lookups?: ReadonlyMap<string, LookupTable>;
-  /** The file is a request body: every row is an `{action, data}` item, or should be. */
-  readonly isPayload?: boolean;
   /** Ids of rules that the config turned off or down, so that the fields they refuse are used. */
   readonly relaxedRules?: ReadonlySet<string>;
 }
@@ -32,9 +30,7 @@ export interface MapperOptions {
  * `MappingError` when the source's rules can't be carried out with its columns.
  */
 export function createMapper(options: MapperOptions): Mapper {
-  const mapper = mapperOf(options);
-  // A request body has no rows that sum up others.
-  return options.isPayload === true ? mapper : withTotals(mapper);
+  return withTotals(mapperOf(options));
 }
 
 function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
@@ -48,7 +44,6 @@ function mapperOf({ fileName, header, source, action, ...options }: MapperOption
     return new SourceMapper({ ...ofFile, header, name: source.name, config, lookups });
   }
   if (source !== undefined) refuseRules(source);
-  const isPayload = options.isPayload === true && source === undefined && action === undefined;
-  const settings = { ...ofFile, action, isPayload, source };
+  const settings = { ...ofFile, action, source };
   return header === undefined ? createJsonMapper(settings) : createNamedMapper({ ...settings, header });
 }

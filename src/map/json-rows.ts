@@ -73,7 +73,7 @@ export function createJsonMapper(settings: NamedSettings): Mapper {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "cells") throw new Error("a row of JSON was expected");
       const set = setWith(Object.keys(row.value));
-      if (settings.isPayload === true || (set.mayBeItem && isItem(row.value, set.keys))) {
+      if (set.mayBeItem && isItem(row.value, set.keys)) {
         hasItems = true;
         return mapItem(row.value);
       }
@@ -195,9 +195,9 @@ class FlatCells {
       this.findings.push({
         rule: "field-type",
         field,
-        value: JSON.stringify(typeof value === "boolean" ? value : typeName(value)),
+        ...(typeof value === "boolean" && { value: String(value) }),
         message: `${field} is ${typeName(value)}, which a flat row can't hold.`,
-        hint: "Give it as text or a number, or write the line as {action, data}.",
+        hint: `Give it as text or a number, or say in a source which part of it is meant, such as ${field}: "{${key}.${Object.keys(Object(value))[0] ?? "id"}}".`,
       });
     return undefined;
   }

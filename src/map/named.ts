@@ -30,8 +30,6 @@ import { unguard } from "./table-columns.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {
-  /** The rows are the items of a request body, and nothing else. */
-  readonly isPayload?: boolean | undefined;
   readonly fileName: string;
   readonly action: ActionName | undefined;
   readonly clearWord: string;

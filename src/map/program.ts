@@ -94,6 +94,8 @@ export function compileSource(settings: SourceSettings): Program {
   const optional = new Set(config.optional);
   if (optional.size > 0 && header !== undefined)
     throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables their own source.");
+  if (config.rows !== undefined && header !== undefined)
+    throw new MappingError([...path, "rows"], "is about JSON files", "Give tables their own source.");
   const lookupNames = new Map<string, Lookup>();
   const within = (added: EachNames): Names => namesOf(columns, added, lookupNames);
   const each =

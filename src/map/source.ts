@@ -275,6 +275,9 @@ export const sourceSchema = z.strictObject(
       .optional()
       .describe("The action of every row, where columns are named like fields."),
     csv: csv.optional().describe("How the file is written, where it should not be detected."),
+    rows: text("a key")
+      .optional()
+      .describe("The list of rows in a JSON file that is an object, such as data or result.items."),
     allowEmpty: oneOf(["true", "false"])
       .meta({ [SOURCE_TEXT]: true })
       .optional()

@@ -1,6 +1,7 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
 import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
+import { placeText } from "../actions/place.ts";
 import { about, type Finding, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { areFewDecimals, priceDecimals } from "../check/price-decimals.ts";
@@ -356,5 +357,3 @@ const shown = (id: string): string =>
   )}"`;
 
 const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
-
-export const placeText = ({ source, line }: SourceLine): string => `${cleanText(source, 200)}:${line}`;

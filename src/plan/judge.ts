@@ -1,9 +1,10 @@
 /** Verdicts and checks across actions, ticket by ticket: the plan's actions in the order of their subjects, beside what the ledger knows. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { placeText } from "../actions/place.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
-import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./across.ts";
+import { Across, type Checked, nearAnother, unknownEvent } from "./across.ts";
 import type { Events } from "./events.ts";
 import { Findings } from "./findings.ts";
 import { type Known, LedgerLooks, type Near } from "./known.ts";

@@ -24,8 +24,8 @@ let look: Look | undefined;
 const understood = (): Understood | undefined => look?.understood;
 try {
   await using input = await openInput(file, opening);
-  const { header, format } = input;
-  const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }), isPayload: format === "json" });
+  const { header } = input;
+  const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }) });
   look = new Look(input, mapper, rules);
   for await (const { looked, ...batch } of look.batches()) {
     if (room === 0)

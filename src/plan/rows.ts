@@ -104,8 +104,8 @@ class Rows {
   #threadFor({ file, reading }: Open, understood: Understood): ThreadLook | undefined {
     const { openingOf, signal } = this.#options;
     if (reading.mapping === undefined || !isWorthThread(file)) return undefined;
-    const { encoding, csv, maxInputBytes } = openingOf(file);
-    const job = { file, opening: { encoding, csv, maxInputBytes }, rules: this.#rulesFor(reading) };
+    const { encoding, csv, rows, maxInputBytes } = openingOf(file);
+    const job = { file, opening: { encoding, csv, rows, maxInputBytes }, rules: this.#rulesFor(reading) };
     return new ThreadLook({ ...job, mapping: reading.mapping }, understood, signal);
   }
 
@@ -186,7 +186,11 @@ class Rows {
   }
 
   /** Tells what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
-  #end({ file, reading, before, given }: Open, { input }: Understood, { ofContent, ofRows, ...digests }: Whole): void {
+  #end(
+    { file, reading, before, given }: Open,
+    { input, understanding }: Understood,
+    { ofContent, ofRows, ...digests }: Whole,
+  ): void {
     const { limit, problems, severityOf } = this.#options;
     const rows = this.read.read - before;
     const isCut = this.read.read >= limit;
@@ -194,8 +198,10 @@ class Rows {
     if (!isCut || rows > 0) found.push(...ofContent);
     if (rows > 0) found.push(...this.#contents.note(file, digests.contentSha256, reading.readAs));
     found.push(...[...reading.findings, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
-    if (file.format === "json" && given > MOST_IN_REQUEST) found.push(tooLong(given));
-    for (const { line = 1, isOfAllRows: _, ...finding } of found)
+    const isArray = input.format === "json";
+    // An export of many rows is no payload.
+    if (isArray && understanding.used.length === 0 && given > MOST_IN_REQUEST) found.push(tooLong(given));
+    for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...finding } of found)
       if (reportFindings(problems, file, severityOf, wholeFile(line), 0, [finding])) this.read.isUnfit = true;
     this.#bytes += input.bytesRead;
     this.read.inputs.push(inputOf({ file, reading, input, rows, sha256: digests.sha256 }));

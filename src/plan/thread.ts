@@ -11,7 +11,7 @@ import type { Batch, Rules, Understood, Whole } from "./look.ts";
 import { type Packed, unpack } from "./packed.ts";
 
 /** What a mapper is made of beside what its input says. */
-export type Mapping = Omit<MapperOptions, "header" | "isPayload">;
+export type Mapping = Omit<MapperOptions, "header">;
 
 /** What the thread is given. */
 export interface Job {

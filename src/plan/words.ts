@@ -4,10 +4,10 @@ import { actionSpec, type Effect } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { placeText } from "../actions/place.ts";
 import type { Finding, SourceLine } from "../actions/problem.ts";
 import { cleanText, masked, utcText } from "../actions/text.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
-import { placeText } from "./across.ts";
 import type { Item } from "./verdicts.ts";
 
 /** Where what a finding names can be looked up. */

@@ -7,7 +7,7 @@ import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";
 import type { InputRule } from "./rules.ts";
 
-export type ContentFinding = Finding & { readonly rule: InputRule; readonly line: number };
+export type ContentFinding = Finding & { readonly rule: InputRule; readonly line?: number };
 
 /**
  * @param input read to its end.
@@ -25,7 +25,7 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
     const holds = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";
     const message = `The file is empty: ${holds}.`;
     const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, say allowEmpty: true in its source."];
-    return [{ rule: "input-empty", line: 1, message, hint: hints.filter((each) => each !== undefined).join(" ") }];
+    return [{ rule: "input-empty", message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }
   if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
   return findingsOfText(input);
@@ -39,14 +39,12 @@ function noRows({ header = [] }: Input): ContentFinding {
   if (found === undefined)
     return {
       rule: "input-no-rows",
-      line: 1,
       message: "The input has no rows: there is nothing to send.",
       hint: "If there should be some, check what wrote it and export again.",
     };
   const code = `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
   return {
     rule: "input-no-rows",
-    line: 1,
     message: `The input has no rows, but its header holds ${code}, which is not read as a line end: all of it is one line.`,
     hint: "Export it again with a line feed at the end of each line.",
   };
@@ -63,7 +61,7 @@ const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
 const LEAST_OF_MULTI_BYTE = 8;
 
 /** Tells when the bytes read so far are UTF-8 and are read as something else. */
-export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly ContentFinding[] {
+export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonly ContentFinding[] {
   // UTF-16 has a NUL at every line end.
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
   if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
@@ -71,7 +69,7 @@ export function findingsOfEncoding({ encoding, asUtf8 }: Input): readonly Conten
   return [
     {
       rule: "looks-like-utf8",
-      line,
+      ...(format !== "json" && { line }),
       message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString(), 60)} would become ${quoted(decodeForMessage(word, encoding), 60)}.`,
       hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
     },

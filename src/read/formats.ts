@@ -2,14 +2,14 @@
 
 import { type CsvOptions, CsvParser } from "./csv.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
-import { JsonArrayParser } from "./json-array.ts";
+import { JsonArrayParser, type JsonOptions } from "./json-array.ts";
 import { NdjsonParser } from "./ndjson.ts";
 import type { RowParser } from "./row-parser.ts";
 
 export interface FormatSpec {
   /** Endings of its files, in lower case; the first is its usual one. */
   readonly extensions: readonly string[];
-  readonly parser: (options: CsvOptions) => RowParser | CsvParser;
+  readonly parser: (options: CsvOptions & JsonOptions) => RowParser | CsvParser;
   /** Rows end with lines, so that its last line needs a line end. */
   readonly isOfLines: boolean;
   /** What standard input of this format begins with; undefined where it may begin with anything. */
@@ -33,16 +33,16 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
   },
   ndjson: {
     extensions: ["ndjson", "jsonl"],
-    parser: () => new NdjsonParser(),
+    parser: ({ name }) => new NdjsonParser(name),
     isOfLines: true,
     firstCharacter: "{",
   },
   json: {
     extensions: ["json"],
-    parser: () => new JsonArrayParser(),
+    parser: (options) => new JsonArrayParser(options),
     isOfLines: false,
     firstCharacter: "[",
-    whenEmpty: "A payload without actions is [].",
+    whenEmpty: "An array without rows is [].",
   },
 };
 

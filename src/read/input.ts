@@ -8,6 +8,7 @@ import { type CsvOptions, CsvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
+import { JsonArrayParser } from "./json-array.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
@@ -19,6 +20,8 @@ export interface OpenInputOptions extends BytesOptions {
   /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it; rejects are UTF-8. */
   readonly encoding?: string | undefined;
   readonly csv?: CsvOptions | undefined;
+  /** The path of the list of rows in a JSON object. */
+  readonly rows?: string | undefined;
 }
 
 /** Opens an input and reads as far as its header. Throws a usage failure when it can't be used as a whole. */
@@ -126,11 +129,12 @@ export class Input implements AsyncDisposable {
     return this.#source.contentSha256;
   }
 
-  /** Reads until the header is known. Called once, before the batches. */
+  /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
   async readHeader(): Promise<void> {
+    const { csv: written, rows } = this.#options;
     let head = await this.#next();
     this.#format = this.file.format === "detect" ? formatOf(head ?? EMPTY) : this.file.format;
-    this.#parser = FORMATS[this.#format].parser(this.#options.csv ?? {});
+    this.#parser = FORMATS[this.#format].parser({ ...written, rows, name: shownName(this.file) });
     // Blanks beyond the first block are read as any text.
     if (head?.every((byte) => byte <= 0x20) === true) {
       const after = await this.#next();
@@ -139,6 +143,8 @@ export class Input implements AsyncDisposable {
     this.isEmpty = head === undefined;
     this.#hasEnded = this.isEmpty;
     if (head !== undefined) this.#rows = this.#parser.take(head);
+    const json = this.#parser instanceof JsonArrayParser ? this.#parser : undefined;
+    while (json?.hasBegun === false && !this.#hasEnded) await this.#advance();
     const csv = this.#csv;
     while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
     const { headerLine, delimiter } = this.#options.csv ?? {};

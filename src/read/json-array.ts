@@ -1,4 +1,6 @@
-import { parseJson } from "../actions/json.ts";
+import { cleanText } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { ListFinder } from "./json-lists.ts";
 import { invalidJson, toObjectRow } from "./json-row.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
@@ -8,20 +10,56 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
 const LF = 10;
 
+export interface JsonOptions {
+  /** What messages call the file. */
+  readonly name?: string;
+  /** The path of the list of rows, where the file is an object that holds one. */
+  readonly rows?: string | undefined;
+}
+
+/** The file is an object, and which of its lists holds the rows was not said. */
+export class HoldsLists extends Failure {
+  readonly lists: readonly string[];
+
+  constructor(message: string, hint: string, lists: readonly string[]) {
+    super("usage", message, { hint });
+    this.lists = lists;
+  }
+}
+
 /**
- * Reads a JSON array item by item in flat memory. Only the items' borders are found here, each item is then parsed by
- * itself. After the first fault nothing is read: a missing quote turns everything behind it inside out.
+ * Reads a JSON array item by item in flat memory; the line of a row is its index. Only the items' borders are found here, each
+ * item is then parsed by itself. After the first fault nothing is read: a missing quote turns everything behind it inside out.
+ *
+ * Throws a usage failure for a file that is no array and holds none, or several.
  */
 export class JsonArrayParser implements RowParser {
-  #expects: "array" | "first item" | "item" | "comma" | "nothing" = "array";
+  readonly #name: string;
+  readonly #wanted: string | undefined;
+  readonly #finder: ListFinder;
+  #isObject = false;
+  #expects: "document" | "list" | "no list" | "first item" | "item" | "comma" | "end of object" | "nothing" =
+    "document";
   /** What begins something whose end is still to come. */
   #carry: Buffer = EMPTY;
   /** Line ends before that. */
   #lineEnds = 0;
   #items = 0;
   stopped = false;
+
+  constructor({ name = "The input", rows }: JsonOptions = {}) {
+    this.#name = name;
+    this.#wanted = rows;
+    this.#finder = new ListFinder(rows);
+  }
+
+  /** Whether it has come to the list of rows. */
+  get hasBegun(): boolean {
+    return !["document", "list", "no list"].includes(this.#expects);
+  }
 
   get lineEnds(): number {
     return this.#lineEnds + lineEndsIn(this.#carry);
@@ -41,7 +79,7 @@ export class JsonArrayParser implements RowParser {
     while (!this.stopped) {
       at = this.#behindBlanks(bytes, at);
       const isOver = at === bytes.length;
-      if (isOver && isEnd && this.#expects !== "array" && this.#expects !== "nothing") rows.push(this.#endsEarly());
+      if (isOver && isEnd) rows.push(...this.#atEnd());
       const next = isOver ? undefined : this.#step(bytes, at, isEnd, rows);
       if (next === undefined) break;
       at = next;
@@ -57,55 +95,87 @@ export class JsonArrayParser implements RowParser {
     return at;
   }
 
+  #atEnd(): readonly Row[] {
+    const expects = this.#expects;
+    if (expects === "document" || expects === "nothing") return [];
+    if (expects === "list" || expects === "no list") throw this.#withoutList(expects === "list");
+    const missing = expects === "end of object" ? "} that ends its object" : "] that ends the array";
+    return [
+      malformed(this.#items, "", false, {
+        rule: "json-invalid",
+        message: `The file ends here, without the ${missing}.`,
+        hint: "The file may have been cut off: write or copy it again.",
+      }),
+    ];
+  }
+
   /** Takes what begins at a place; gives the place behind it, or undefined where nothing more can be taken. */
   #step(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
     const byte = bytes[at];
-    const isWaiting = !isEnd && bytes.length - at <= MAX_ROW_BYTES;
     const fault = (message: string, hint: string): undefined => {
       const end = bytes.indexOf(LF, at);
-      if (end === -1 && isWaiting) return;
+      if (end === -1 && !isEnd && bytes.length - at <= MAX_ROW_BYTES) return;
       rows.push(this.#fault(bytes.subarray(at, end === -1 ? bytes.length : end), message, hint));
     };
     switch (this.#expects) {
-      case "array":
-        if (byte !== OPEN_LIST) {
-          if (!isWaiting) rows.push(notArray(bytes.subarray(at), this.#lineEnds + 1));
-          return undefined;
-        }
-        this.#expects = "first item";
-        return at + 1;
+      case "document":
+        return this.#begin(byte, at);
+      case "list":
+      case "end of object":
+        return this.#walk(bytes, at);
+      case "no list":
+        throw this.#withoutList(false, byte);
       case "comma":
-        if (byte !== COMMA && byte !== CLOSE_LIST)
-          return fault(`A comma or ] is missing after item ${this.#items}.`, "Add it there.");
-        this.#expects = byte === COMMA ? "item" : "nothing";
+        if (byte === COMMA) this.#expects = "item";
+        else if (byte === CLOSE_LIST) this.#expects = this.#isObject ? "end of object" : "nothing";
+        else return fault("A comma or ] is missing before this", "Add it there.");
         return at + 1;
       case "nothing":
         return fault(
-          "There is more after the ] that ends the array.",
+          "There is more after the ] that ends the array",
           "A .json file is one array; for one object per line use .ndjson.",
         );
       case "first item":
-        if (byte === CLOSE_LIST) {
-          this.#expects = "nothing";
-          return at + 1;
-        }
-        if (byte === COMMA) return fault("There is a comma before the first item.", "Remove the comma.");
-        return this.#item(bytes, at, isEnd, rows);
+        if (byte === COMMA) return fault("There is a comma before the first item", "Remove the comma.");
+        if (byte !== CLOSE_LIST) return this.#item(bytes, at, isEnd, rows);
+        this.#expects = "comma";
+        return at;
       case "item":
         if (byte === CLOSE_LIST || byte === COMMA)
-          return fault(`There is no item after the comma that follows item ${this.#items}.`, "Remove the comma.");
+          return fault("There is no item after the comma", "Remove the comma.");
         return this.#item(bytes, at, isEnd, rows);
     }
   }
 
+  #begin(byte: number | undefined, at: number): number {
+    if (byte !== OPEN_LIST && byte !== OPEN_OBJECT)
+      throw new Failure("usage", `${this.#name} is not JSON: it begins with neither [ nor {.`, { hint: WHAT_IT_IS });
+    this.#isObject = byte === OPEN_OBJECT;
+    this.#expects = this.#isObject ? "list" : "first item";
+    return this.#isObject ? at : at + 1;
+  }
+
+  /** Goes on to the list of rows and, behind that, to the end of the object. */
+  #walk(bytes: Buffer, from: number): number {
+    const isBehindList = this.#expects === "end of object";
+    const found = this.#finder.find(bytes, from);
+    const { isClosed } = this.#finder;
+    if (found !== undefined && isBehindList && !isClosed)
+      throw new Failure("usage", `${this.#name} holds the list ${this.#wanted} twice.`, { hint: "Export it again." });
+    if (found !== undefined) this.#expects = isBehindList ? "nothing" : isClosed ? "no list" : "first item";
+    const at = found ?? bytes.length;
+    this.#lineEnds += lineEndsIn(bytes.subarray(from, at));
+    return at;
+  }
+
   #item(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
-    const line = this.#lineEnds + 1;
     const end = endOfItem(bytes, at, isEnd);
     const item = bytes.subarray(at, end);
-    if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, item, false));
-    else if (end !== undefined)
-      rows.push(toObjectRow(item, line, { bordersKnown: false, note: "Nothing after this item was read." }));
-    else if (isEnd) rows.push(this.#cutOff(item, line));
+    const firstLine = this.#lineEnds + 1;
+    const options = { bordersKnown: false, note: "Nothing after this item was read.", firstLine };
+    if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(this.#items, item, false));
+    else if (end !== undefined) rows.push(toObjectRow(item, this.#items, options));
+    else if (isEnd) rows.push(this.#cutOff(item, firstLine));
     const row = rows.at(-1);
     if (end === undefined || (row?.kind === "malformed" && !row.bordersKnown)) return undefined;
     this.#items += 1;
@@ -114,31 +184,44 @@ export class JsonArrayParser implements RowParser {
     return end;
   }
 
-  #cutOff(item: Buffer, line: number): Row {
-    return malformed(line, rawText(item), false, {
+  #cutOff(item: Buffer, firstLine: number): Row {
+    return malformed(this.#items, rawText(item), false, {
       rule: "json-invalid",
-      message: `The file ends inside item ${this.#items + 1}. ${invalidJson(item.toString(), line).message}`,
+      message: `The file ends inside this item. ${invalidJson(item.toString(), firstLine).message}`,
       hint: "The file may have been cut off: write or copy it again.",
     });
   }
 
   /** From a fault to the line's end is what the report shows of it. */
   #fault(bytes: Buffer, message: string, hint: string): Row {
-    return malformed(this.#lineEnds + 1, rawText(bytes), false, {
+    return malformed(this.#items, rawText(bytes), false, {
       rule: "json-invalid",
-      message: `${message} Nothing after it was read.`,
+      message: `${message} (line ${this.#lineEnds + 1}). Nothing after it was read.`,
       hint,
     });
   }
 
-  #endsEarly(): Row {
-    return malformed(this.#lineEnds + 1, "", false, {
-      rule: "json-invalid",
-      message: `The file ends after item ${this.#items} without the ] that ends the array.`,
-      hint: "The file may have been cut off: write or copy it again.",
-    });
+  /** @param next what follows the object. */
+  #withoutList(isCut: boolean, next?: number): Failure {
+    const { keys, lists } = this.#finder;
+    const [first, ...others] = Array.from(lists, (list) => cleanText(list, 100));
+    const fail = (what: string, hint: string) => new Failure("usage", `${this.#name} ${what}.`, { hint });
+    if (isCut) return fail("ends inside its first object", "It may have been cut off: write or copy it again.");
+    if (next === OPEN_OBJECT)
+      return fail("has one JSON object per line, not one array", "Name it .ndjson, or add --format ndjson.");
+    if (keys.has("action") && keys.has("data"))
+      return fail("is one {action, data} object, not an array of them", "Put [ ] around it.");
+    const is = this.#wanted === undefined ? "is" : `has no list ${this.#wanted}; it is`;
+    if (first === undefined) return fail(`${is} an object without a list of rows`, WHAT_IT_IS);
+    return new HoldsLists(
+      `${this.#name} ${is} an object that holds ${others.length === 0 ? `a list of rows, ${first}` : `several lists: ${[first, ...others].join(", ")}`}.`,
+      `Name the list in its source, such as rows: ${first}. tickets init writes one.`,
+      [...lists],
+    );
   }
 }
+
+const WHAT_IT_IS = "A .json file is an array of rows or of {action, data}, or an object that holds one.";
 
 const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
 
@@ -178,46 +261,4 @@ function lineEndsIn(bytes: Buffer): number {
   let count = 0;
   for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
   return count;
-}
-
-/** The row for a document that is not an array. */
-function notArray(head: Buffer, line: number): Row {
-  const text = rawText(head);
-  return malformed(line, text, false, { rule: "json-not-array", ...describe(text.trim()) });
-}
-
-function describe(text: string): { readonly message: string; readonly hint: string } {
-  const whole = parsed(text);
-  if (isAction(whole)) {
-    return { message: "The file is one {action, data} object, not an array of them.", hint: "Put [ ] around it." };
-  }
-  const firstLine = parsed(text.split("\n", 1)[0] ?? "");
-  if (whole === undefined && typeof firstLine === "object" && firstLine !== null) {
-    return {
-      message: "The file has one JSON object per line, not one array.",
-      hint: "Name it .ndjson, or add --format ndjson.",
-    };
-  }
-  if (text.startsWith("{")) {
-    return {
-      message: "The file is an object, not an array.",
-      hint: 'A .json file is a request body: [{"action": ..., "data": {...}}, ...]. Put [ ] around the items.',
-    };
-  }
-  return {
-    message: "The file does not begin with [, so it is not a JSON array.",
-    hint: 'A .json file is a request body: [{"action": ..., "data": {...}}, ...].',
-  };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isAction(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, "action") && Object.hasOwn(value, "data");
 }

@@ -14,10 +14,10 @@ const MAX_NESTING = 200;
 export interface JsonRowOptions {
   /** Whether what follows can be trusted when this text is not JSON. */
   readonly bordersKnown: boolean;
-  /** What to do about text that is not JSON, where something is known of it. */
-  readonly hint?: string | undefined;
   /** What else to say of it. */
   readonly note?: string;
+  /** The physical line on which it begins, where `line` is an index. */
+  readonly firstLine?: number;
 }
 
 /** The row that a JSON text is: a line of NDJSON or an item of an array. */
@@ -36,7 +36,7 @@ export function toObjectRow(bytes: Buffer, line: number, options: JsonRowOptions
     value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options));
+    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, options.firstLine ?? line, options));
   }
   if (!isJsonObject(value)) {
     return malformed(line, rawJson(text), true, {
@@ -131,7 +131,7 @@ const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toStrin
 export function invalidJson(
   text: string,
   line: number,
-  { hint = FIX_JSON, note }: Pick<JsonRowOptions, "hint" | "note"> = {},
+  { note }: Pick<JsonRowOptions, "note"> = {},
 ): Finding & { readonly rule: "json-invalid" } {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
   const before = text.slice(0, fault.offset);
@@ -143,7 +143,7 @@ export function invalidJson(
   return {
     rule: "json-invalid",
     message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${note === undefined ? "" : ` ${note}`}`,
-    hint,
+    hint: FIX_JSON,
   };
 }
 

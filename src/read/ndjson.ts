@@ -1,3 +1,4 @@
+import { Failure } from "../failure.ts";
 import { toObjectRow } from "./json-row.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
@@ -9,10 +10,15 @@ const CR = 13;
 export class NdjsonParser implements RowParser {
   lineEnds = 0;
   readonly stopped = false;
+  readonly #name: string;
   /** The beginning of a line; of one over the limit as much as is shown. */
   #carry: Buffer = EMPTY;
   #isLong = false;
   #sawRow = false;
+
+  constructor(name = "The input") {
+    this.#name = name;
+  }
 
   take(block: Buffer): Row[] {
     const rows: Row[] = [];
@@ -41,25 +47,26 @@ export class NdjsonParser implements RowParser {
     const line = this.lineEnds + 1;
     if (this.#isLong || bytes.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, bytes, true));
     else if (!isBlank(bytes)) {
-      const hint = this.#sawRow ? undefined : hintForFirst(bytes);
       const text = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
-      rows.push(toObjectRow(text, line, { bordersKnown: true, hint }));
+      const row = toObjectRow(text, line, { bordersKnown: true });
+      if (row.kind === "malformed" && !this.#sawRow) this.#refuseDocument(row.text);
+      rows.push(row);
       this.#sawRow = true;
     }
     this.#carry = EMPTY;
     this.#isLong = false;
+  }
+
+  /** @param line the first, which is no object. */
+  #refuseDocument(line: string): void {
+    if (!/^\s*(?:\[|\{\s*$)/.test(line)) return;
+    throw new Failure("usage", `${this.#name} is one JSON document, not one object per line.`, {
+      hint: "Name it .json, or add --format json.",
+    });
   }
 }
 
 function isBlank(bytes: Buffer): boolean {
   for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== CR) return false;
   return true;
-}
-
-/** A document spread over lines is the usual reason why the first line is not an object. */
-function hintForFirst(line: Buffer): string {
-  const first = line.toString().trim();
-  if (first.startsWith("[")) return "If the file is one array, name it .json or add --format json.";
-  if (first === "{") return "NDJSON has each object on one line; an array of objects is read with --format json.";
-  return "NDJSON has one JSON object per line.";
 }

@@ -5,7 +5,7 @@ import { parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cellsOfRecord } from "./csv-records.ts";
 
-/** One record of an input file; `line` is the 1-based physical line where it starts. */
+/** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
 export type Row = CellsRow | ObjectRow | MalformedRow;
 
 /** How the records of a table are read again. */

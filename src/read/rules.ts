@@ -44,11 +44,6 @@ export const READER_RULES = rulesOf("error", CSV, {
     source: SERVICE_BODY,
     example: '["newEvent", "wave-26"]',
   },
-  "json-not-array": {
-    reason: "A .json file is a request body: one array of {action, data}.",
-    source: SERVICE_BODY,
-    example: '{"action":"newEvent","data":{}} without [ ] around it',
-  },
 });
 
 export type ReaderRule = keyof typeof READER_RULES;

@@ -53,7 +53,7 @@ async function readLookup(
         const [finding] = row.findings;
         throw lookupFailure(file, row.line, finding ?? { message: "can't be read.", hint: "Export the file again." });
       }
-  for (const finding of findingsOfText(input)) report(file, finding);
+  for (const finding of findingsOfText(input)) report(file, { line: 1, ...finding });
   return { file, header: input.header, rows };
 }
 
@@ -65,10 +65,11 @@ export const lookupFailure = (
 ): Failure => new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, { hint });
 
 /** What a source's config says about how its files are read. */
-export function readingOf(source: Pick<SourceConfig, "csv"> | undefined) {
+export function readingOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
   const { encoding, delimiter, header } = source?.csv ?? {};
   return {
     ...(encoding !== undefined && { encoding }),
+    rows: source?.rows,
     csv: { delimiter, headerLine: header === undefined || header === "none" ? header : Number(header) } as const,
   };
 }

@@ -66,14 +66,14 @@ export function createMappers(options: MapperOptions): Mappers {
       throw atItsPlace(config, cause, cwd);
     }
   };
-  const readingOf: Mappers["readingOf"] = async (file, { header, format }) => {
+  const readingOf: Mappers["readingOf"] = async (file, { header }) => {
     const source = sourceOf(file);
     const fileName = nameOf(file);
     const lookups = await readLookups(source?.config, signal, reportOf(options));
     const mapping = { fileName, lookups, relaxedRules, ...(action && { action }), ...(source && { source }) };
     let mapper: Mapper;
     try {
-      mapper = createMapper({ ...mapping, ...(header && { header }), isPayload: format === "json" });
+      mapper = createMapper({ ...mapping, ...(header && { header }) });
     } catch (cause) {
       if (source === undefined && action === undefined) throw withSourcesNamed(cause, config, fileName);
       throw atItsPlace(config, cause, cwd);

@@ -337,6 +337,52 @@ test("a lookup file that is UTF-8 and read as something else stops before anythi
   expect(field.sandbox.engine.counts().accepted).toBe(0);
 });
 
+describe("an array of rows on one line", () => {
+  const rows = Array.from({ length: 300 }, (_, at) => ({
+    ...{ eventId: "e1", ticketId: `t${at}`, userId: "u1", orderTime: "2026-11-01T10:00:00Z" },
+    price: at === 7 || at === 200 ? "free" : "10.00",
+  }));
+
+  async function openWith(name: string, document: unknown, source = ""): Promise<Field> {
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\ne1,EUR\n");
+    await field.write(name, JSON.stringify(document));
+    await field.write("tickets.config.yaml", source);
+    return field;
+  }
+
+  test("names each row by its index: in problems, promises and previews, and each bad one is in the rejects", async () => {
+    const field = await openWith("sales.json", rows);
+    const checked = await field.ask("validate", { files: ["events.csv", "sales.json"] });
+    expect(checked.said).toContain('sales.json[7] price: "free"');
+    expect(checked.said).toContain('sales.json[200] price: "free"');
+    const preview = await field.ask("plan", { files: ["sales.json"], preview: 9 });
+    expect(preview.out.match(/^sales\.json\[\d+\]$/gm)).toContain("sales.json[7]");
+    expect(preview.out.match(/error: "free"/g)).toHaveLength(1);
+    const night = await field.stream(["events.csv", "sales.json"], { maxInvalid: { rows: 2 } });
+    expect(night.summary?.actions, night.said).toMatchObject({ total: 299, accepted: 299 });
+    const promises = (await field.read("promises.local.ndjson"))
+      .split("\n")
+      .flatMap((line) => (line.includes('"soldTicket"') ? [JSON.parse(line).line] : []));
+    expect(promises).toEqual(rows.flatMap((_, at) => (at === 7 || at === 200 ? [] : [at])));
+    expect((await field.read("sales.rejects.ndjson")).match(/"ticketId":"t\d+"/g)).toEqual([
+      '"ticketId":"t7"',
+      '"ticketId":"t200"',
+    ]);
+  });
+
+  test("may be a list in an object, which the source names", async () => {
+    const page = { meta: { next: null }, data: rows.slice(0, 3) };
+    const config = "sources: {page: {match: page.json, rows: data, action: soldTicket}}\n";
+    const field = await openWith("page.json", page, config);
+    const night = await field.stream(["events.csv", "page.json"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ total: 4, accepted: 4 });
+    const unnamed = await openWith("sales.json", page);
+    const refused = await unnamed.stream(["events.csv", "sales.json"]);
+    expect([refused.exitCode, refused.said]).toEqual([2, expect.stringContaining("rows: data")]);
+  });
+});
+
 describe("files of a source", () => {
   const EVENT = `sources:
   gala:

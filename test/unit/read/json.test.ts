@@ -15,9 +15,6 @@ function read(open: () => RowParser, text: string, sizes: readonly number[] = [1
   return rows;
 }
 
-const hintsOf = (rows: ReturnType<typeof read>) =>
-  rows.map((row) => (row.kind === "malformed" ? row.findings[0]?.hint : undefined));
-
 describe("NDJSON", () => {
   test.each<[name: string, text: string, rows: string[]]>([
     ["an empty file", "", []],
@@ -26,7 +23,7 @@ describe("NDJSON", () => {
     ["what is wrong with one line leaves the next", '{"a":1\n{"a":2}\n', ["1 ! json-invalid", '2 {"a":2}']],
     [
       "other values than objects",
-      '[]\n1\n"x"\nnull\ntrue\n{}',
+      '1\n"x"\nnull\ntrue\n[]\n{}',
       [...[1, 2, 3, 4, 5].map((line) => `${line} ! json-not-object`), "6 {}"],
     ],
     ["a key twice", '{"a":{"b":1,"b":2}}\n{"a":1}', ["1 ! json-duplicate-key", '2 {"a":1}']],
@@ -43,9 +40,10 @@ describe("NDJSON", () => {
     expect(row?.kind === "object" && Object.getPrototypeOf(row.value)).toBe(Object.prototype);
   });
 
-  test("a document that is no NDJSON is recognised by its first line", () => {
-    expect(hintsOf(read(() => new NdjsonParser(), '[\n{"a":1}\n]'))[0]).toContain("--format json");
-    expect(hintsOf(read(() => new NdjsonParser(), '{\n"a":1\n}'))[0]).toContain("--format json");
+  test.each(['[\n{"a":1}\n]', '[{"a":1}]', '{\n"a":1\n}'])("a document that is no NDJSON is refused: %j", (text) => {
+    expect(() => feed(new NdjsonParser("sales.ndjson"), text)).toThrow(
+      "sales.ndjson is one JSON document, not one object per line.",
+    );
   });
 
   test.each([Number.POSITIVE_INFINITY, 300_000, 65_536])(
@@ -66,53 +64,43 @@ describe("a JSON array", () => {
   test.each<[name: string, text: string, rows: string[]]>([
     ["an empty file", "", []],
     ["an empty array with blanks", "\n [ \n ] \n", []],
-    ["items", '[{"a":1},{"a":2}]', ['1 {"a":1}', '1 {"a":2}']],
-    ["items over lines", '[\n  {"a":1},\n\n  {\n"a":2}\n,{"a":3}]\n', ['2 {"a":1}', '4 {\n"a":2}', '6 {"a":3}']],
+    ["items", '[{"a":1},{"a":2}]', ['0 {"a":1}', '1 {"a":2}']],
+    ["items over lines", '[\n  {"a":1},\n\n  {\n"a":2}\n,{"a":3}]\n', ['0 {"a":1}', '1 {\n"a":2}', '2 {"a":3}']],
     [
       "brackets, commas and quotes in strings",
       '[{"a":"}],[{"},{"b":"\\"]\\\\"}]',
-      ['1 {"a":"}],[{"}', '1 {"b":"\\"]\\\\"}'],
+      ['0 {"a":"}],[{"}', '1 {"b":"\\"]\\\\"}'],
     ],
     [
       "other items than objects",
       '[1,"x,]\\"",null,[1],{}, -2.5e3 ]',
-      [...[1, 1, 1, 1].map((line) => `${line} ! json-not-object`), "1 {}", "1 ! json-not-object"],
+      [...[0, 1, 2, 3].map((line) => `${line} ! json-not-object`), "4 {}", "5 ! json-not-object"],
     ],
-    ["a key twice", '[{"a":1,"a":2},\n{"a":3}]', ["1 ! json-duplicate-key", '2 {"a":3}']],
-    ["an item that is not JSON", '[{"a":1},\n{"a":x},\n{"a":3}]', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["mismatched brackets", '[{"a":[1}],{"a":3}]', ["1 !! json-invalid"]],
-    ["a missing quote", '[{"a":"1},\n{"a":"2"}]', ["1 !! json-invalid"]],
-    ["a missing comma", '[{"a":1}\n{"a":2}]', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a trailing comma", '[{"a":1},\n]', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["text after the end", '[{"a":1}]\n{"a":2}', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a file cut inside an item", '[{"a":1},\n{"a":', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a file cut inside a text item", '[{"a":1},"x', ['1 {"a":1}', "1 !! json-invalid"]],
-    ["a file cut inside a number", '[{"a":1},\n12', ['1 {"a":1}', "2 ! json-not-object", "2 !! json-invalid"]],
-    ["an array that never begins an item", "[", ["1 !! json-invalid"]],
-    ["nesting without end", `[${"[".repeat(5000)}${"]".repeat(5000)},{"a":1}]`, ["1 ! json-invalid", '1 {"a":1}']],
-    ["an action alone", '\n{"action":"newEvent","data":{}}\n', ["2 !! json-not-array"]],
-    ["no JSON at all", "eventId,ticketId\n1,2\n", ["1 !! json-not-array"]],
+    ["a key twice", '[{"a":1,"a":2},\n{"a":3}]', ["0 ! json-duplicate-key", '1 {"a":3}']],
+    ["an item that is not JSON", '[{"a":1},\n{"a":x},\n{"a":3}]', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["mismatched brackets", '[{"a":[1}],{"a":3}]', ["0 !! json-invalid"]],
+    ["a missing quote", '[{"a":"1},\n{"a":"2"}]', ["0 !! json-invalid"]],
+    ["a missing comma", '[{"a":1}\n{"a":2}]', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["a trailing comma", '[{"a":1},\n]', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["text after the end", '[{"a":1}]\n{"a":2}', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["a file cut inside an item", '[{"a":1},\n{"a":', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["a file cut inside a text item", '[{"a":1},"x', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["a file cut inside a number", '[{"a":1},\n12', ['0 {"a":1}', "1 ! json-not-object", "2 !! json-invalid"]],
+    ["an array that never begins an item", "[", ["0 !! json-invalid"]],
+    ["nesting without end", `[${"[".repeat(2000)}${"]".repeat(2000)},{"a":1}]`, ["0 ! json-invalid", '1 {"a":1}']],
   ])("%s", (_name, text, expected) => {
     expect(read(() => new JsonArrayParser(), text).map(brief)).toEqual(expected);
   });
 
-  test.each([
-    ['{"action":"newEvent","data":{}}', "Put [ ] around it."],
-    ['{"a":1}\n{"a":2}', "Name it .ndjson, or add --format ndjson."],
-    ['{"data":[]}', "Put [ ] around the items."],
-  ])("%j is told apart", (text, hint) => {
-    expect(hintsOf(read(() => new JsonArrayParser(), text))[0]).toContain(hint);
-  });
-
-  test("faults are told with line and column", () => {
+  test("faults name their line, and their column in the item", () => {
     expect(messageOf(read(() => new JsonArrayParser(), '[\n{"a":\n1,\n"b" 2}]')[0])).toBe(
       "The row is not JSON: expected a colon at line 4, column 5, before 2}. Nothing after this item was read.",
     );
     expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1}\n{"a":2}]')[1])).toBe(
-      "A comma or ] is missing after item 1. Nothing after it was read.",
+      "A comma or ] is missing before this (line 2). Nothing after it was read.",
     );
     expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1},\n{"a":')[1])).toContain(
-      "The file ends inside item 2.",
+      "The file ends inside this item.",
     );
   });
 
@@ -120,12 +108,54 @@ describe("a JSON array", () => {
     const long = `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`;
     for (const item of [long, `"${long.replaceAll('"', "")}"`, "1".repeat(MAX_ROW_BYTES + 1)]) {
       const rows = feed(new JsonArrayParser(), `[{"a":1},\n${item},\n{"a":2}]`, size);
-      expect(rows.map(brief)).toEqual(['1 {"a":1}', "2 !! row-too-long"]);
+      expect(rows.map(brief)).toEqual(['0 {"a":1}', "1 !! row-too-long"]);
       expect(rows[1]?.kind === "malformed" ? rows[1].text.length : 0).toBe(MAX_RAW_BYTES);
     }
-    expect(feed(new JsonArrayParser(), `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`, size).map(brief)).toEqual([
-      "1 !! json-not-array",
-    ]);
+  });
+});
+
+describe("a list in a JSON object", () => {
+  const open = (rows?: string) => new JsonArrayParser({ name: "page.json", rows });
+
+  test.each<[name: string, rows: string, text: string, expected: string[]]>([
+    [
+      "between other keys",
+      "data",
+      '{"meta":{"n":[1,"]"]},\n"data":[{"a":1}\n,{"a":2}],"next":null}',
+      ['0 {"a":1}', '1 {"a":2}'],
+    ],
+    ["below other keys", "result.items", '{"items":[{"a":0}],"result":{"items":[{"a":1}]}}\n', ['0 {"a":1}']],
+    ["with a key beyond ASCII", "da\u00e9", '{"da\u00e9":[{"a":1}]}', ['0 {"a":1}']],
+    ["that is empty", "data", '{"data":[]}', []],
+    ["of a file that is an array", "data", '[{"a":1}]', ['0 {"a":1}']],
+    ["of a file that is cut behind it", "data", '{"data":[{"a":1}],"next":', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["of a file that is cut in it", "data", '{"data":[{"a":1}', ['0 {"a":1}', "1 !! json-invalid"]],
+    ["with more behind its object", "data", '{"data":[{"a":1}]} x', ['0 {"a":1}', "1 !! json-invalid"]],
+  ])("%s", (_name, rows, text, expected) => {
+    expect(read(() => open(rows), text).map(brief)).toEqual(expected);
+  });
+
+  test.each([
+    [undefined, '{"data":[{"a":1}],"meta":{"next":null}}', "page.json is an object that holds a list of rows, data."],
+    [undefined, '{"a":{"b":[{}]},"c":[{}],"d":[1]}', "page.json is an object that holds several lists: a.b, c."],
+    ["rows", '{"data":[{"a":1}]}', "page.json has no list rows; it is an object that holds a list of rows, data."],
+    [undefined, '{"data":[1]}', "page.json is an object without a list of rows."],
+    [
+      undefined,
+      '{"action":"newEvent","data":{"a":[{}]}}',
+      "page.json is one {action, data} object, not an array of them.",
+    ],
+    [undefined, '{"a":1}\n{"a":2}', "page.json has one JSON object per line, not one array."],
+    [undefined, '{"data":[{"a":1', "page.json ends inside its first object."],
+    ["data", '{"data":[{"a":1}],"data":[{"a":2}]}', "page.json holds the list data twice."],
+    [undefined, "eventId,ticketId\n1,2\n", "page.json is not JSON: it begins with neither [ nor {."],
+  ])("%s in %j is refused", (rows, text, message) => {
+    for (const size of [Number.POSITIVE_INFINITY, 1, 3]) expect(() => feed(open(rows), text, size)).toThrow(message);
+  });
+
+  test("is found behind megabytes that nobody keeps", () => {
+    const text = `{"log":[${'{"line":"x]}"},'.repeat(200_000)}{}],"data":[{"a":1}]}`;
+    expect(feed(open("data"), text, 65_536).map(brief)).toEqual(['0 {"a":1}']);
   });
 });
 
