@@ -354,8 +354,8 @@ describe("an array of rows on one line", () => {
   test("names each row by its index: in problems, promises and previews, and each bad one is in the rejects", async () => {
     const field = await openWith("sales.json", rows);
     const checked = await field.ask("validate", { files: ["events.csv", "sales.json"] });
-    expect(checked.said).toContain('sales.json[7] price: "free"');
-    expect(checked.said).toContain('sales.json[200] price: "free"');
+    expect(checked.out).toContain('sales.json[7] price: "free"');
+    expect(checked.out).toContain('sales.json[200] price: "free"');
     const preview = await field.ask("plan", { files: ["sales.json"], preview: 9 });
     expect(preview.out.match(/^sales\.json\[\d+\]$/gm)).toContain("sales.json[7]");
     expect(preview.out.match(/error: "free"/g)).toHaveLength(1);
