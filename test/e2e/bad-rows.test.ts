@@ -2,6 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
+import { openEngine } from "../../src/sandbox/engine.ts";
 import { openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { editTable, readTable, salesTable } from "../support/tables.ts";
@@ -44,6 +45,54 @@ test("one bad row: with --max-invalid 1 the rest is sent, and the corrected reje
   place.write("sales.csv", sound);
   const third = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
   expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12 } });
+});
+
+test("what depends on a bad row is held back with it, and corrected with it", { tags: ["long"] }, async () => {
+  const place = openWorkplace({ isWarm: true });
+  const resales = `eventId,ticketId,userId,price,orderTime
+E-1,T-7,second,20.00,1700000100
+E-1,T-3,other,20.00,1700000150
+E-1,T-7,third,30.00,1700000200
+`;
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  place.write("resales.csv", resales);
+  const sound = salesTable(12);
+  place.write("sales.csv", sound.replace("T-7,user-0,12.50", "T-7,user-0,1250x"));
+
+  // Only the row that is bad itself is counted against --max-invalid.
+  const first = await place.summary(["stream", "events.csv", "sales.csv", "resales.csv", "--max-invalid", "1"]);
+  expect(first.summary).toMatchObject({
+    exitCode: 4,
+    rows: { read: 16, mapped: 13, skipped: 0, invalid: 1, held: 2 },
+    actions: { total: 15, accepted: 13, notSent: 2 },
+    rejects: [place.path("sales.rejects.csv"), place.path("resales.rejects.csv")],
+    next: "tickets stream sales.rejects.csv resales.rejects.csv --env sandbox",
+  });
+  expect(first.stderr).toMatch(/holds 2 rows that depend on it: resales\.csv:2, resales\.csv:4\./);
+  expect(first.stderr).not.toContain("depends-on-invalid");
+  const held = readTable(place.read("resales.rejects.csv"));
+  expect(held.map(({ userId }) => userId)).toEqual(["second", "third"]);
+  for (const row of held) expect(row["tickets:reason"]).toMatch(/depends-on-invalid.*sales\.csv:8/);
+
+  const rejects = place.read("sales.rejects.csv");
+  place.write(
+    "sales.rejects.csv",
+    editTable(rejects, (row) => ({ ...row, price: "12.50" })),
+  );
+  const second = await place.summary(wordsOf(first.summary.next ?? "").slice(1));
+  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
+
+  // The sandbox holds what the sound files would have given it: each action once, each ticket's in order.
+  place.write("sales.csv", sound);
+  await place.tickets(["plan", "events.csv", "sales.csv", "resales.csv", "-o", "plan.ndjson"]);
+  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
+  const processed = [...engine.processed()];
+  expect(processed.filter(({ status }) => status !== "success")).toEqual([]);
+  const record = processed.map(({ action, data }) => `{"action":"${action}","data":${data}}`);
+  const planned = place.read("plan.ndjson").trimEnd().split("\n");
+  expect(record.toSorted()).toEqual(planned.toSorted());
+  const ofTicket = (texts: readonly string[]) => texts.filter((each) => each.includes('"T-7"'));
+  expect(ofTicket(record)).toEqual(ofTicket(planned));
 });
 
 test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {

@@ -54,12 +54,11 @@ function fixtureInputs(): readonly Input[] {
   });
 }
 
-/** All files of a season together; each alone is an input, too. */
-const WHOLE_SEASON: Input = {
-  name: "season-by-time",
-  args: [...SEASON, "--order", "time"],
+const seasonInput = (name: string, flags: readonly string[]): Input => ({
+  name,
+  args: [...SEASON, ...flags],
   layIn: (place) => copy(place, "", SEASON),
-};
+});
 
 function copy(place: Workplace, folder: string, names: readonly string[]): void {
   for (const name of names) lay(place, name, readFileSync(join(FIXTURES, folder, name)));
@@ -89,7 +88,12 @@ function recipeInputs(): readonly Input[] {
   });
 }
 
-const INPUTS = [...fixtureInputs(), ...recipeInputs(), WHOLE_SEASON];
+const INPUTS = [
+  ...fixtureInputs(),
+  ...recipeInputs(),
+  seasonInput("season", []),
+  seasonInput("season-by-time", ["--order", "time"]),
+];
 
 /** What is far ahead depends on the day: the clock stands still, and the files are an hour old. */
 const NOW_MS = Date.UTC(2026, 10, 28, 12);

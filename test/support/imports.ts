@@ -6,7 +6,7 @@ export function withoutComments(source: string): string {
 }
 
 const STATIC = /\b(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']|\bimport\s*["']([^"']+)["']/g;
-const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
+export const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 const FILE_OF_OURS = /\bnew URL\(\s*["'](\.[^"']+\.[jt]s)["']\s*,\s*import\.meta\.url\s*\)/g;
 
 export function importsOf(source: string): readonly string[] {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, posix, sep } from "node:path";
+import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
 import { CHUNK_STATES } from "../../src/ledger/chunks.ts";
-import { importsOf, withoutComments } from "../support/imports.ts";
+import { DYNAMIC, importsOf, withoutComments } from "../support/imports.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -46,6 +46,9 @@ function layerOf(path: string): string {
   return (path.split("/")[0] ?? "").replace(/\.ts$/, "");
 }
 
+/** But for the beginning of a lookahead, in a pattern of words. */
+const ANY_DYNAMIC = /\bimport\((?!\?)/g;
+
 const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
 
 describe("the layers of src/", () => {
@@ -63,6 +66,31 @@ describe("the layers of src/", () => {
       .map((target) => posix.join(dirname(path), target))
       .filter((target) => !allowed.includes(layerOf(target)));
     expect(forbidden).toEqual([]);
+  });
+
+  it.each(files)("%s names what it imports, with its extension", (path) => {
+    const source = readFileSync(join(SRC, path), "utf8");
+    const code = withoutComments(source);
+    expect([...code.matchAll(ANY_DYNAMIC)].length).toBe([...code.matchAll(DYNAMIC)].length);
+    const known = new Set(files);
+    for (const target of importsOf(source).filter((each) => each.startsWith("."))) {
+      const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
+      expect(known, `${target} of ${relative(".", path)}`).toContain(file);
+    }
+  });
+});
+
+describe("the packages that src/ imports", () => {
+  const isOfThePackage = (target: string) => {
+    const [, name = "", subpath] = /^((?:@[^/]+\/)?[^/]+)(\/.+)?$/.exec(target) ?? [];
+    if (subpath === undefined) return true;
+    const manifest = readFileSync(join(SRC, "../node_modules", name, "package.json"), "utf8");
+    return JSON.parse(manifest).exports !== undefined; // Node then refuses what it does not name
+  };
+
+  it.each(files)("%s takes only what they offer", (path) => {
+    const targets = importsOf(readFileSync(join(SRC, path), "utf8")).filter((target) => !/^(?:\.|node:)/.test(target));
+    expect(targets.filter((target) => !isOfThePackage(target))).toEqual([]);
   });
 });
 

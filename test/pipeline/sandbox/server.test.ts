@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { networkInterfaces } from "node:os";
 import { json } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
@@ -190,6 +191,14 @@ describe("who may ask", () => {
     const sandbox = await start();
     for (const path of ["/", "/page.js", "/control/state", "/control/processed"])
       expect((await call(sandbox, "GET", path, undefined, { headers })).status).toBe(status);
+  });
+
+  test("nobody at another address of this machine: it listens on 127.0.0.1 alone", async () => {
+    const sandbox = await start();
+    const outside = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    const others = outside.filter(({ family, internal }) => family === "IPv4" && !internal);
+    for (const address of ["127.0.0.2", ...others.map((each) => each.address)])
+      await expect(send(sandbox.url.replace("127.0.0.1", address))).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 });
 

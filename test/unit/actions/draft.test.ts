@@ -140,7 +140,7 @@ describe("the draft of typed data", () => {
         expect(checkDraft(draft, NOW)).toEqual(checkAction({ action, data }, NOW));
         expect(identityOf(draft).json).toBe(stringifyJson({ action, data }));
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     );
   });
 

@@ -15,14 +15,29 @@ const GRACE_S = 150;
 
 const page = readPage("docs/scale-out.md");
 
-test("cronjob.yaml: one at a time, never again by itself, and no key in it", () => {
-  const [, cronJob] = parseAllDocuments(readPage("deploy/kubernetes/cronjob.yaml")).map((each) => each.toJS());
+test("cronjob.yaml: one at a time, never again by itself, without rights, on a volume", () => {
+  const [claim, cronJob] = parseAllDocuments(readPage("deploy/kubernetes/cronjob.yaml")).map((each) => each.toJS());
+  expect(claim).toMatchObject({ kind: "PersistentVolumeClaim", spec: { accessModes: ["ReadWriteOncePod"] } });
   const { concurrencyPolicy, jobTemplate } = cronJob.spec;
-  const { backoffLimit, template } = jobTemplate.spec;
-  const { containers, restartPolicy, terminationGracePeriodSeconds } = template.spec;
-  expect([concurrencyPolicy, backoffLimit, restartPolicy]).toEqual(["Forbid", 0, "Never"]);
-  expect(terminationGracePeriodSeconds).toBe(GRACE_S);
-  for (const { name, value } of containers[0].env) expect(name.includes("KEY") && value, name).toBeFalsy();
+  expect([cronJob.apiVersion, cronJob.kind, concurrencyPolicy]).toEqual(["batch/v1", "CronJob", "Forbid"]);
+  const { backoffLimit, podFailurePolicy, template } = jobTemplate.spec;
+  expect(backoffLimit).toBe(0);
+  expect(podFailurePolicy.rules).toEqual([{ action: "FailJob", onExitCodes: { operator: "NotIn", values: [0] } }]);
+  const { containers, restartPolicy, securityContext, terminationGracePeriodSeconds, volumes } = template.spec;
+  expect([restartPolicy, terminationGracePeriodSeconds]).toEqual(["Never", GRACE_S]);
+  expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+  const [{ securityContext: own, volumeMounts, env }] = containers;
+  expect(own).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  });
+  const named = new Set(volumes.map(({ name }: { name: string }) => name));
+  for (const { name } of volumeMounts) expect(named).toContain(name);
+  expect(volumeMounts[0]).toMatchObject({ name: "ledger", mountPath: "/var/lib/tickets" });
+  expect(volumes[0].persistentVolumeClaim.claimName).toBe(claim.metadata.name);
+  const key = env.find(({ name }: { name: string }) => name === "TICKETS_PRODUCTION_API_KEY");
+  expect(key).not.toHaveProperty("value");
 });
 
 describe("several machines", () => {
@@ -35,15 +50,45 @@ describe("several machines", () => {
   const worker = ofKind("Deployment").spec.template.spec;
   const { services, configs } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
 
-  test("one publisher at a time, pods whose secrets are files, and time to finish a request", () => {
-    expect(ofKind("CronJob").spec.concurrencyPolicy).toBe("Forbid");
-    expect(publisher).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: "Never" } } });
+  test("in Kubernetes: pods without rights, whose secrets are files, and which have time to finish a request", () => {
+    expect(publisher).toMatchObject({
+      backoffLimit: 0,
+      activeDeadlineSeconds: 43_200,
+      template: { spec: { restartPolicy: "Never" } },
+    });
+    expect(publisher.template.spec.hostname).toBe("tickets-publisher");
     for (const pod of [publisher.template.spec, worker]) {
       expect(pod.terminationGracePeriodSeconds).toBe(GRACE_S);
-      for (const { env } of [...(pod.initContainers ?? []), ...pod.containers])
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      const named = new Set(pod.volumes.map(({ name }: { name: string }) => name));
+      for (const { securityContext, resources, volumeMounts, env } of [
+        ...(pod.initContainers ?? []),
+        ...pod.containers,
+      ]) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+        expect(Object.keys(resources)).toEqual(["requests", "limits"]);
+        for (const { name } of volumeMounts) expect(named).toContain(name);
         expect(env.map(({ name }: { name: string }) => name)).toEqual(["TICKETS_ENV", "TICKETS_CONFIG"]);
+      }
     }
-    expect(services.worker).toMatchObject({ read_only: true, stop_grace_period: `${GRACE_S}s` });
+    expect(worker.containers[0].readinessProbe.exec.command).toEqual([
+      "tickets",
+      "status",
+      "--max-age",
+      "26h",
+      "--quiet",
+    ]);
+    expect(ofKind("CronJob").spec.concurrencyPolicy).toBe("Forbid");
+  });
+
+  test("in compose: two workers that keep nothing, and a publisher that is run by hand", () => {
+    expect(services.worker).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: `${GRACE_S}s` });
+    expect(services.worker.deploy.replicas).toBe(2);
+    for (const name of ["publish", "follow"]) expect(services[name].profiles).toEqual(["by-hand"]);
   });
 
   test("every command and flag of theirs is one that there is, and every config can be read", async () => {
@@ -69,6 +114,22 @@ describe("several machines", () => {
     expect(roles).not.toMatch(/SUPERUSER|CREATEROLE|CREATEDB|GRANT ALL|PASSWORD '/i);
     for (const name of made) expect(configs.passwords.content).toContain(`ALTER ROLE ${name} PASSWORD`);
   });
+});
+
+test("the image ends as its program ends: no shell before it, no root, a volume for the ledger, health by the last success", () => {
+  const lines = readPage("deploy/Dockerfile").split("\n");
+  const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
+  for (const line of [
+    "USER node",
+    'ENTRYPOINT ["tickets"]',
+    "STOPSIGNAL SIGTERM",
+    'VOLUME ["/var/lib/tickets", "/data"]',
+  ])
+    expect(last).toContain(line);
+  expect(last.find((line) => line.startsWith("HEALTHCHECK "))).toContain(
+    'CMD ["tickets", "status", "--max-age", "26h", "--quiet"]',
+  );
+  expect(lines.filter((line) => line.startsWith("FROM ")).length).toBe(2);
 });
 
 /** The units in a folder of their own, with a program at the place that they start. */
@@ -116,6 +177,16 @@ test("the service lets a request finish, is never restarted, and reports how it 
     "StateDirectory=tickets tickets/ledgers tickets/%i",
   ])
     expect(lines).toContain(line);
+});
+
+test("CI runs what .ci/run says, and a release is tested, named as its tag, and published with provenance", () => {
+  const [ci, release] = ["ci", "release"].map((name) => parse(readPage(`.github/workflows/${name}.yml`)));
+  expect(ci.permissions).toEqual({ contents: "read" });
+  expect(ci.jobs.run.steps.at(-1).run).toMatch(/ \.ci\/run$/);
+  const { test, publish } = release.jobs;
+  expect([test.uses, publish.needs]).toEqual(["./.github/workflows/ci.yml", "test"]);
+  expect(publish.permissions).toEqual({ contents: "read", "id-token": "write" });
+  expect(publish.steps.at(-1).run).toBe("npm publish --provenance --access public");
 });
 
 test("the page names every file of deploy/", () => {

@@ -23,7 +23,7 @@ import {
 const WORLDS = Number(process.env.IDENTITY_WORLDS);
 const FIRST = Number(process.env.FIRST_IDENTITY_WORLD);
 /** The rules alone are quick. */
-const WORLDS_BY_RULES = 25 * WORLDS;
+const WORLDS_BY_RULES = 100 * WORLDS;
 
 const TICKETS = 10;
 const KINDS = HISTORIES.flatMap((habits) =>
@@ -70,7 +70,7 @@ async function playAll(world: World): Promise<void> {
   }
 }
 
-const { short, long } = forWalks(KINDS, 6);
+const { short, long } = forWalks(KINDS, 4);
 const timeout = 60_000 * (1 + WORLDS);
 test.each(short)("by the program: %s", { tags: ["both"], timeout }, (_name, world) => playAll(world));
 test.each(long)("by the program: %s", { tags: ["long"], timeout }, (_name, world) => playAll(world));

@@ -10,7 +10,7 @@ import { type Judged, positionOf, type Row } from "../../support/worlds/rules.ts
 import { FORMS, HISTORIES, inWords } from "../../support/worlds/world.ts";
 
 /** Worlds of each kind; `VERDICT_WORLDS` for a long hunt. */
-const WORLDS = Number(process.env.VERDICT_WORLDS ?? 15);
+const WORLDS = Number(process.env.VERDICT_WORLDS ?? 60);
 
 /** A ledger of one world, as far as verdicts ask it, and what they say: it must be what the rules say. */
 class Memory implements Onlooker {
