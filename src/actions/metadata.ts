@@ -20,6 +20,8 @@ const KEYWORDS = {
   },
 } satisfies JsonSchema;
 const KEYS: ReadonlySet<string> = new Set(Object.keys(KEYWORDS.items.properties));
+/** Types of a value, beside numbers that are kept as their text. */
+const PLAIN: ReadonlySet<string> = new Set(["string", "number", "bigint", "boolean"]);
 
 export const METADATA: Kind = {
   ordinary: (text) => asOrdinary(parseAttributes(text)),
@@ -61,9 +63,11 @@ const invalid = (what: string, inside?: string): Fault => ({
 /** The JSON of a list that breaks no rule and whose texts have no likely mistake. */
 function asOrdinary(list: unknown): string | undefined {
   if (!Array.isArray(list) || faultOfList(list) !== undefined) return undefined;
-  const texts = list.flatMap((attribute) => Object.values(attribute)).filter((value) => typeof value === "string");
-  return texts.every((text) => flawInWords(text) === undefined) ? stringifyJson(list) : undefined;
+  return list.every(isInWords) ? stringifyJson(list) : undefined;
 }
+
+const isInWords = (attribute: object): boolean =>
+  Object.values(attribute).every((value) => typeof value !== "string" || flawInWords(value) === undefined);
 
 /** The list that a text says in JSON, whatever it holds, or why it says none. */
 function parseAttributes(text: string): readonly MetadataAttribute[] | Fault {
@@ -74,7 +78,8 @@ function parseAttributes(text: string): readonly MetadataAttribute[] | Fault {
     return invalid("is text that is not JSON");
   }
   if (!Array.isArray(list)) return invalid(`is JSON text of ${typeName(list)}, not a list of attributes`);
-  const twice = duplicateKey(text, list);
+  // A key that stood twice would be missing from what is written back.
+  const twice = stringifyJson(list) === text ? undefined : duplicateKey(text, list);
   if (twice === undefined) return list;
   return {
     rule: "json-duplicate-key",
@@ -98,6 +103,8 @@ function faultOfList(list: unknown): Fault | undefined {
   return undefined;
 }
 
+const isHalf = (value: unknown): boolean => typeof value === "string" && !value.isWellFormed();
+
 function attributeFault(attribute: unknown): string | undefined {
   if (!isJsonObject(attribute)) return `is ${typeName(attribute)}, not an object`;
   const stranger = Object.keys(attribute).find((key) => !KEYS.has(key));
@@ -105,10 +112,9 @@ function attributeFault(attribute: unknown): string | undefined {
     return `has an unknown key ${stringifyJson(stranger)}; there are trait_type, value and display_type`;
   const { trait_type, value, display_type } = attribute;
   if (typeof trait_type !== "string") return "has no trait_type that is text";
-  if (!["string", "number", "bigint", "boolean"].includes(typeof value) && !(value instanceof ExactNumber))
-    return "has no value that is text or a number";
+  if (!PLAIN.has(typeof value) && !(value instanceof ExactNumber)) return "has no value that is text or a number";
   if (value instanceof ExactNumber && value.isHuge) return "has a value that is too large a number";
-  if (![trait_type, value, display_type].every((each) => typeof each !== "string" || each.isWellFormed()))
+  if (isHalf(trait_type) || isHalf(value) || isHalf(display_type))
     return "holds half of a surrogate pair, which is not a character";
   if (display_type !== undefined && typeof display_type !== "string") return "has a display_type that is not text";
   return undefined;
