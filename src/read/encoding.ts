@@ -210,7 +210,7 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
   return new Failure("usage", `${name} is ${wrong}`, {
     hint:
       utf16 === undefined || utf16 === "utf-8"
-        ? `Save it as UTF-8, or name with --encoding the one that reads it right:${readings(bytes, at)}`
+        ? `Save it as UTF-8, or use --encoding to name the one that reads right:${readings(bytes, at)}`
         : `It is UTF-16: add --encoding ${utf16}, or save it as UTF-8.`,
   });
 }

@@ -214,7 +214,7 @@ export class JsonArrayParser implements RowParser {
     const is = this.#wanted === undefined ? "is" : `has no list ${this.#wanted}; it is`;
     if (first === undefined) return fail(`${is} an object without a list of rows`, WHAT_IT_IS);
     return new HoldsLists(
-      `${this.#name} ${is} an object that holds ${others.length === 0 ? `a list of rows, ${first}` : `several lists: ${[first, ...others].join(", ")}`}.`,
+      `${this.#name} ${is} an object that holds ${others.length === 0 ? `a list of rows: ${first}` : `several lists: ${[first, ...others].join(", ")}`}.`,
       `Name the list in its source, such as rows: ${first}. tickets init writes one.`,
       [...lists],
     );

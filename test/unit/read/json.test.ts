@@ -136,9 +136,9 @@ describe("a list in a JSON object", () => {
   });
 
   test.each([
-    [undefined, '{"data":[{"a":1}],"meta":{"next":null}}', "page.json is an object that holds a list of rows, data."],
+    [undefined, '{"data":[{"a":1}],"meta":{"next":null}}', "page.json is an object that holds a list of rows: data."],
     [undefined, '{"a":{"b":[{}]},"c":[{}],"d":[1]}', "page.json is an object that holds several lists: a.b, c."],
-    ["rows", '{"data":[{"a":1}]}', "page.json has no list rows; it is an object that holds a list of rows, data."],
+    ["rows", '{"data":[{"a":1}]}', "page.json has no list rows; it is an object that holds a list of rows: data."],
     [undefined, '{"data":[1]}', "page.json is an object without a list of rows."],
     [
       undefined,
