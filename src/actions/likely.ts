@@ -25,8 +25,11 @@ const whole = (...forms: readonly string[]): RegExp => new RegExp(`^(?:${forms.j
 const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly hint: string }[] = [
   {
     // 1.84E+10, 12345.0 and ####; a spreadsheet keeps 15 digits of a number and makes zeros of the others. Of 16 digits
-    // that is one zero, with which every tenth number ends: only two are reported.
-    form: whole(FORMULA_ERROR, String.raw`\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|[1-9]\d{13}\d?00+`),
+    // that is one zero, with which every tenth number ends: only two are reported. 1,001 is a number with its thousands.
+    form: whole(
+      FORMULA_ERROR,
+      String.raw`\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|[1-9]\d{13}\d?00+|[1-9]\d{0,2}(?:,\d{3})+`,
+    ),
     by: "spreadsheet",
     hint: "Export again, and don't open and save the file in a spreadsheet.",
   },

@@ -175,6 +175,9 @@ export class TableColumns implements Names {
     const misread = asMisread(name);
     if (misread !== name && this.#places.has(misread))
       return `It has ${quote(misread)}: the file is UTF-8 and read as another encoding. Leave encoding out of csv of its source, and --encoding out.`;
+    const named = this.#header.filter((each) => each !== "");
+    if (named.length === 1)
+      return `Its only column is ${quote(named[0] ?? "")}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
     const near = nearest(name, this.#places.keys());
     return near === undefined ? `Its columns are ${listed([...this.#places.keys()])}.` : `Did you mean ${quote(near)}?`;
   }

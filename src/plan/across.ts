@@ -155,7 +155,7 @@ export class Across {
     this.#report(item, "ticket-sold-twice", () => ({
       ...about("ticketId", id),
       message: `Ticket ${quoted(id)} is already sold${ticket.since === undefined ? "" : ` at ${this.#placeOf(ticket.since)}`}.`,
-      hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
+      hint: "A later sale of it is a resoldTicket. If the export has the row twice, remove one of them. If the id is that of an order, make one id per ticket in the mapping.",
     }));
   }
 

@@ -1,7 +1,7 @@
 /** Rows of a table that can't be used as they are, or are hardly meant so. */
 
 import { fold } from "../actions/nearest.ts";
-import { cleanText, count, number, quoted } from "../actions/text.ts";
+import { cleanText, count, escapeUnseen, number } from "../actions/text.ts";
 import type { QuoteFault } from "./csv-records.ts";
 import type { Row } from "./row.ts";
 import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
@@ -70,7 +70,7 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
   const first = header?.[0] === undefined ? "" : cleanText(header[0], 40);
   const hint =
     given === 1
-      ? `It is ${quoted(cells[0] ?? "")}. If that is no row, take it out, or name it in the source: skip: {${first}: ${quoted(cells[0] ?? "")}}.`
+      ? `It is ${asConfigText(cells[0] ?? "")}. If that is no row, take it out, or name it in the source: skip: {${first}: ${asConfigText(cells[0] ?? "")}}.`
       : isPadded
         ? "The cells too many are empty: take the delimiters at the row's end out, or give the header as many."
         : given < expected
@@ -84,6 +84,9 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
     given < expected ? cells : undefined,
   );
 }
+
+/** A cell as a config may hold it, so that the line that is printed is right as it stands: unseen characters as escapes. */
+const asConfigText = (cell: string): string => escapeUnseen(JSON.stringify(cell));
 
 const LINE_BREAK = /\r\n|\n|\r/;
 

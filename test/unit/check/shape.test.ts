@@ -170,6 +170,8 @@ describe("an id", () => {
     ...["null", "N/A", "TRUE", "None", "...", "-", "\\N"].map((id) => [id, "why the export has no value"]),
     ...["{{ticket.id}}-1", "E-\u0024{order.id}-1", "%id%", "12-{{id}}"].map((id) => [id, "left the placeholder"]),
     ["1.84E10", "Export the id as text"],
+    ["1,001", "don't open and save the file in a spreadsheet"],
+    ["12,345,678", "don't open and save the file in a spreadsheet"],
   ])("that is %s looks mangled: %s", (id, hint) => {
     expect(onlyOf("soldTicket", { ...sale, ticketId: id })).toMatchObject({
       rule: "id-looks-mangled",
@@ -181,7 +183,23 @@ describe("an id", () => {
   });
 
   it.each([
-    ...["18400000000", "1E5", "A1.84E+10", "1.5", "Null", "-1", "unknown-7", "#1", "1+1", "O'Hara", 'Hall "A"', "(A)"],
+    ...[
+      "18400000000",
+      "1E5",
+      "A1.84E+10",
+      "1.5",
+      "Null",
+      "-1",
+      "unknown-7",
+      "#1",
+      "1+1",
+      "O'Hara",
+      'Hall "A"',
+      "(A)",
+      "1,01",
+      "0,001",
+      "1,0011",
+    ],
     ...["1234567890123450", "123456789012345100", "012345678901234500", "TRUE-1", "{7}", "M%C3%BCnchen", "Err:7"],
     ...["#N/A-7", "Wahr", "1.5E3", "12-JAN", "set-12", "32-Jan", "2026-05-01", "Marta 12", "Caf?s", "a&amp;b"],
   ])("that is %s does not", (id) => expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual([]));
