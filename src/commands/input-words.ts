@@ -92,7 +92,7 @@ function exampleOf(name: string, { texts, traits }: UnderstoodInput["values"]): 
 }
 
 function listOf(names: readonly string[]): string {
-  const clean = names.slice(0, 12).map((name) => cleanText(name, 40));
+  const clean = names.slice(0, 12).map((name) => cleanText(name, 40).trim() || "(no name)");
   return clean.join(" · ") + andMore(names.length - clean.length);
 }
 

@@ -1,7 +1,7 @@
 /** Findings about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
 
 import type { Finding } from "../actions/problem.ts";
-import { quoted } from "../actions/text.ts";
+import { count, number, quoted } from "../actions/text.ts";
 import { decodeForMessage } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";
@@ -53,6 +53,7 @@ function noRows({ header = [] }: Input): ContentFinding {
 /** Findings about any text that was read to its end: an input, or the file of a lookup. */
 export const findingsOfText = (input: Input): readonly ContentFinding[] => [
   ...findingsOfEncoding(input),
+  ...findingsOfUnevenRows(input),
   ...findingsOfEnd(input),
 ];
 
@@ -74,6 +75,23 @@ export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonl
       hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
     },
   ];
+}
+
+/** Rows of a table that were read as if they had as many cells as its header. */
+function findingsOfUnevenRows({ unevenRows, header = [] }: Input): readonly ContentFinding[] {
+  const lastName = quoted(header.findLast((name) => name.trim() !== "")?.trim() ?? "");
+  return unevenRows.map(({ kind, rows, firstLine }) => {
+    const have = rows === 1 ? "1 row has" : `${number(rows)} rows have`;
+    const [message, otherwise] =
+      kind === "longer"
+        ? [
+            `${have} empty cells beyond the header's ${count(header.length, "column")}; they are left out.`,
+            "a delimiter in a cell without quotes",
+          ]
+        : [`${have} no cell for the header's last column, which has no name.`, "a row that was cut short"];
+    const hint = `Check ${lastName} in line ${firstLine}: ${otherwise} looks the same. If it is right, set this rule to off.`;
+    return { rule: "rows-uneven", line: firstLine, message, hint };
+  });
 }
 
 function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {

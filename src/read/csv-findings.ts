@@ -66,16 +66,13 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
     given < expected
       ? `${has}: ${columnName(table, given)} ${missing}.`
       : `${has}: cell ${expected + 1} has no column, the last is ${columnName(table, expected - 1)}.`;
-  const isPadded = given > expected && cells.slice(expected).every((cell) => cell.trim() === "");
   const first = header?.[0] === undefined ? "" : cleanText(header[0], 40);
   const hint =
     given === 1
       ? `It is ${asConfigText(cells[0] ?? "")}. If that is no row, take it out, or name it in the source: skip: {${first}: ${asConfigText(cells[0] ?? "")}}.`
-      : isPadded
-        ? "The cells too many are empty: take the delimiters at the row's end out, or give the header as many."
-        : given < expected
-          ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
-          : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
+      : given < expected
+        ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
+        : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
   return malformed(
     line,
     rawText(row),

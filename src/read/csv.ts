@@ -14,7 +14,7 @@ import {
   secondHeaderRow,
 } from "./csv-findings.ts";
 import { type CsvDialect, CsvRecords, cellsOfRecord } from "./csv-records.ts";
-import { CellsRow, type Row, type TableText, wholeCells } from "./row.ts";
+import { CellsRow, fitted, type Row, type TableText, wholeCells } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rowTooLong } from "./row-parser.ts";
 
 export interface CsvOptions {
@@ -68,6 +68,11 @@ export class CsvParser implements RowParser {
 
   get delimiter(): string | undefined {
     return this.#table?.delimiter;
+  }
+
+  /** Rows that were read although they end in other cells than the header. */
+  get unevenRows(): readonly UnevenRows[] {
+    return [...(this.#table?.uneven.values() ?? [])];
   }
 
   get lineEnds(): number {
@@ -168,12 +173,20 @@ export class CsvParser implements RowParser {
 const isBlankLine = (records: CsvRecords): boolean =>
   records.fault === undefined && records.count === 1 && records.cells()[0]?.trim() === "";
 
+/** Rows that end in empty cells beyond the header, or without its last cell, which has no name. */
+export interface UnevenRows {
+  readonly kind: "longer" | "shorter";
+  rows: number;
+  readonly firstLine: number;
+}
+
 /** A table whose header is known. */
 class Table implements CsvDialect, TableText, KnownTable {
   readonly header: readonly string[];
   readonly delimiter: string;
   readonly crEndsRows: boolean;
   readonly isGuarded: boolean;
+  readonly uneven = new Map<UnevenRows["kind"], UnevenRows>();
   readonly #headerAgain: HeaderAgain;
 
   constructor(cells: readonly string[], { delimiter, crEndsRows }: CsvDialect, hasHeader = true) {
@@ -184,23 +197,44 @@ class Table implements CsvDialect, TableText, KnownTable {
     this.#headerAgain = new HeaderAgain(hasHeader ? this.header : []);
   }
 
+  get columns(): number {
+    return this.header.length;
+  }
+
   /** The row that a record is. */
   rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
     const { line, count, returnIn } = records;
     if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
     if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
     if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
-    if (count !== this.header.length) return cellCountRow(this, records.bytes, line, records.cells());
+    if (count !== this.columns && !this.#differsAtEnd(records))
+      return cellCountRow(this, records.bytes, line, records.cells());
     const { text } = records;
     const first = records.firstFilled(text);
     if (this.#headerAgain.hasName(this.isGuarded ? unguardCell(first) : first)) {
       const again = this.#headerAgain.kindOf(wholeCells(text, this));
       if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
     }
-    const cells = this.isGuarded ? wholeCells(text, this).map((cell) => cell.trim()) : records.trimmed(text, wanted);
+    const cells = this.isGuarded
+      ? wholeCells(text, this).map((cell) => cell.trim())
+      : fitted(records.trimmed(text, wanted), this.columns);
     if (!records.hasBreak) return new CellsRow(line, cells, text, this);
     const swallowed = rowsInCell(this, records.cells(), line, (cell) => lineEndsIn(cell, this.crEndsRows));
     return new CellsRow(line, cells, text, this, swallowed);
+  }
+
+  /** Whether all cells that the row has more than the header are empty, or the one that it has less has no name. */
+  #differsAtEnd(records: CsvRecords): boolean {
+    const { columns, header } = this;
+    const cells = records.cells().map((cell) => cell.trim());
+    const isLonger = cells.length > columns && cells.slice(columns).every((cell) => cell === "");
+    const isShorter = cells.length === columns - 1 && header[columns - 1]?.trim() === "";
+    if (!isLonger && !isShorter) return false;
+    const kind = isLonger ? "longer" : "shorter";
+    const known = this.uneven.get(kind);
+    if (known === undefined) this.uneven.set(kind, { kind, rows: 1, firstLine: records.line });
+    else known.rows += 1;
+    return true;
   }
 }
 

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
-import { type CsvOptions, CsvParser } from "./csv.ts";
+import { type CsvOptions, CsvParser, type UnevenRows } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
@@ -105,6 +105,10 @@ export class Input implements AsyncDisposable {
 
   get delimiter(): string | undefined {
     return this.#csv?.delimiter;
+  }
+
+  get unevenRows(): readonly UnevenRows[] {
+    return this.#csv?.unevenRows ?? [];
   }
 
   /** Which columns become cells from now on; all where it is undefined. */

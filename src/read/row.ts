@@ -11,6 +11,7 @@ export type Row = CellsRow | ObjectRow | MalformedRow;
 /** How the records of a table are read again. */
 export interface TableText {
   readonly delimiter: string;
+  readonly columns: number;
   /** `tickets` wrote it with `safeCsv`. */
   readonly isGuarded: boolean;
 }
@@ -68,10 +69,18 @@ interface MalformedRow {
 }
 
 /** The cells of a record that was read as a row before, without the marks of `safeCsv`. */
-export function wholeCells(record: string, { delimiter, isGuarded }: TableText): readonly string[] {
+export function wholeCells(record: string, { delimiter, columns, isGuarded }: TableText): readonly string[] {
   const cells = cellsOfRecord(record, { delimiter, crEndsRows: false });
   if (!Array.isArray(cells)) throw new Error("no quote of a row is wrong");
+  fitted(cells, columns);
   return isGuarded ? cells.map(unguardCell) : cells;
+}
+
+/** As many cells as there are columns: a row may end in a delimiter more, or in one less, than its header. */
+export function fitted(cells: string[], columns: number): string[] {
+  while (cells.length < columns) cells.push("");
+  cells.length = columns;
+  return cells;
 }
 
 /** What the plan and the ledger keep of a row: its text. A line end, with which no row begins, marks one that can't be read. */
@@ -86,7 +95,8 @@ export function keptRow(
 ): Row {
   if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), findings: [], bordersKnown: true };
   if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
-  const table = { delimiter: of.delimiter ?? ",", isGuarded: of.header.includes(GUARDED_COLUMN) };
+  const { header, delimiter = "," } = of;
+  const table = { delimiter, columns: header.length, isGuarded: header.includes(GUARDED_COLUMN) };
   return new CellsRow(
     line,
     wholeCells(kept, table).map((cell) => cell.trim()),

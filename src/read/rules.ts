@@ -72,6 +72,12 @@ export const INPUT_RULES = rulesOf("warn", "good practice", {
     source: "WHATWG Encoding Standard; RFC 3629",
     example: "sales.csv in UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
   },
+  "rows-uneven": {
+    reason:
+      "Rows that end in empty cells beyond the header, or without its last cell where that has no name, come from a program that ends each line with a delimiter; rarely, from a delimiter in a cell without quotes.",
+    source: CSV,
+    example: "eventId,ticketId in the header, and e1,t1, in each row",
+  },
   "last-line-unended": {
     reason:
       "A last line without its line end may be cut off: an export that was interrupted, or is still being written, looks like that.",

@@ -42,6 +42,7 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
   "looks-like-utf8": table(`csv: {encoding: latin1}\n${scans}`, "T,At\nGärten,1781280000\n"),
   "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
+  "rows-uneven": { files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000,\nT-2,1781280001,\n" } },
   "action-conflict": table("action: scannedTicket", "action,ticketId,orderTime\nsoldTicket,T-1,1781280000\n"),
   "time-skipped": table(`zone: Europe/Berlin\n${scans}`, "T,At\nT-1,2026-03-29T02:30:00\n"),
   "value-unknown": table(
