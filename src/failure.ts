@@ -5,7 +5,7 @@ export const EXIT_CODES = {
   usage: 2,
   "input-invalid": 3,
   "finished-with-rejects": 4,
-  "not-let-in": 5,
+  "authentication-failed": 5,
   "in-doubt": 6,
   "stopped-early": 7,
   busy: 8,

@@ -32,7 +32,7 @@ export const resumeCommand = (run: Run, environment: Named): string => commandOf
 export const statusCommand = (environment: Named, ...words: readonly string[]): string =>
   commandOf("status", words, environment);
 
-/** @param words a run; without one the results of all are written. */
+/** @param words a run, or which; without one the only open run is meant, else the last. */
 export const resultsCommand = (environment: Named, ...words: readonly string[]): string =>
   commandOf("results", words, environment);
 

@@ -255,9 +255,10 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   results: {
     about: "write the promises again, any format",
     group: "To look:",
-    argument: ["[run]", "run (all)"],
+    argument: ["[run]", "run (the only open one, else the last)"],
     flags: [
       ...ENVIRONMENT,
+      flag("output", "--all", "the promises of all runs, the oldest first").conflicts(["report", "import", "follow"]),
       flag("output", "-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)"),
       flag("output", "--force", "replace the file"),
       flag("output", "--report <file>", `${REPORT.description}; then promises are written only with --output`),
@@ -271,11 +272,12 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       JSON_FLAG,
       ...WORDS,
     ],
-    onlyBeside: { json: ["follow"], waitLock: ["import"], report: ["run"] },
+    onlyBeside: { json: ["follow"], waitLock: ["import"] },
     alsoCalled: ["export", "output", "promises", "download", "collect", "fetch"],
     examples: [
-      "tickets results -o all.csv --env playground",
-      "tickets results 4ba62e61 --env playground",
+      "tickets results -o last.csv --env playground",
+      "tickets results 4ba62e61 --env playground --report night.html",
+      "tickets results --all --env playground -o all.ndjson",
       "tickets results --follow --env production",
       "tickets results --import promises.ndjson --env playground",
     ],

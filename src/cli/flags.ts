@@ -65,7 +65,7 @@ export const WORDS = [
 const SWITCHES = [
   ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes", "force"] as const),
   ...(["untilIdle", "sent", "notSent", "abandon", "pause", "follow", "trust", "reset"] as const),
-  ...(["remote", "check"] as const),
+  ...(["remote", "check", "all"] as const),
 ] as const;
 
 type TextFlag =

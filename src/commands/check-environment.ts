@@ -1,4 +1,4 @@
-/** `tickets env --check`: whether the service can be reached, and lets the key in. It sends no action. */
+/** `tickets env --check`: whether the service can be reached and accepts the key. It sends no action. */
 
 import { cleanText } from "../actions/text.ts";
 import { describeKeySource, displayOrigin } from "../config/declared.ts";

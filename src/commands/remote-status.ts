@@ -119,8 +119,8 @@ function tellStop(
     case "authentication failed":
       reporter.error(
         saysCertificateRefused(stop.detail)
-          ? `${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`
-          : `${name} did not accept the request (${stop.detail}); the key came from ${describeKeySource(keySource)}. ${answerText(stop.body)} ${kept}`,
+          ? `Authentication failed: ${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`
+          : `Authentication failed (${stop.detail}): ${name} did not accept the request; the key came from ${describeKeySource(keySource)}. ${answerText(stop.body)} ${kept}`,
       );
       break;
     case "not reachable": {

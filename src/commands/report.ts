@@ -50,7 +50,8 @@ export async function commandReport({ verb, startedAt, noted, ...ended }: Ended,
   const { checked, end, inputs } = noted;
   const { exitCode, failure } = ended;
   const run = summary?.run ?? undefined;
-  const figures = run === undefined || environment === undefined ? undefined : await runFigures(environment, run);
+  const figures =
+    run === undefined || environment === undefined ? undefined : await runFigures(context, environment, run);
   const plan = checked?.plan ?? end?.run;
   const result = failure === undefined ? resultOf(summary, checked) : "failed";
   return {
@@ -241,7 +242,7 @@ const EXIT_WORDS: Readonly<Record<number, string>> = {
   [EXIT_CODES.usage]: "usage, configuration, or a file that can't be used",
   [EXIT_CODES["input-invalid"]]: "invalid input; nothing was sent",
   [EXIT_CODES["finished-with-rejects"]]: "finished; some rows or actions were not accepted",
-  [EXIT_CODES["not-let-in"]]: "authentication failed",
+  [EXIT_CODES["authentication-failed"]]: "authentication failed",
   [EXIT_CODES["in-doubt"]]: "in doubt",
   [EXIT_CODES["stopped-early"]]: "stopped early, nothing in doubt",
   [EXIT_CODES.busy]: "another run comes first",

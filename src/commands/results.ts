@@ -11,7 +11,6 @@ import {
   type WrittenResults,
   writeResults,
 } from "../run/results.ts";
-import { unknownRun } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
@@ -24,41 +23,47 @@ export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings
   readonly report?: string | undefined;
 }
 
-/** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
+/** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
   if (options.report === undefined) return writePromises(options, context);
-  const { report: file, run, output } = options;
+  const { report: file, output } = options;
   const { reportPath } = await import("../run/report.ts");
   const path = await reportPath(context, file, { taken: [output], isToSend: false });
-  await reportRun(run ?? "", path, options, context);
+  await reportRun(path, options, context);
   return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
 }
 
 /** Writes a page about one run, as the ledger knows it. */
-async function reportRun(run: string, path: string, options: ResultsOptions, context: Context): Promise<void> {
+async function reportRun(path: string, options: ResultsOptions, context: Context): Promise<void> {
   const { cwd, reporter } = context;
   const { environment } = await loadSettings(runContextOf(context), options, "any");
   const { runFigures } = await import("../run/report.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
-  const figures = await runFigures(environment, run);
-  if (figures === undefined) throw unknownRun(run, environment);
+  const figures = await runFigures(context, environment, options.run);
   await writeWhole(path, reportPage(runReport(figures, environment, context)));
-  reporter.info(`Report: ${displayPath(path, cwd)}`);
+  reporter.info(`Report of run ${figures.run.run}: ${displayPath(path, cwd)}`);
 }
 
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
+  if (options.all && options.run !== undefined)
+    throw new Failure("usage", "--all writes the promises of all runs, not of one.", {
+      hint: "Leave the run or --all out.",
+    });
   const { reporter, cwd, stdout } = context;
   const core = runContextOf(context);
   const { environment } = await loadSettings(core, options, "any");
   const to = options.output === undefined || options.output === "-" ? stdout : options.output;
-  const { lines, path, undecided, problem } = await writeResults(core, { ...options, environment, to });
-  if (path !== undefined) reporter.info(`${count(lines, "line")} written to ${displayPath(path, cwd)}.`);
+  const { runs, lines, path, undecided, problem } = await writeResults(core, { ...options, environment, to });
+  if (path !== undefined)
+    reporter.info(`${count(lines, "line")} of ${ofRuns(runs)} written to ${displayPath(path, cwd)}.`);
   for (const run of undecided) reporter.warn(describeUndecided(run, environment));
   if (problem === undefined) return EXIT_CODES.ok;
   reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   return EXIT_CODES.usage;
 }
+
+const ofRuns = (runs: readonly string[]): string => (runs.length === 1 ? `run ${runs[0]}` : count(runs.length, "run"));
 
 /** `Run 4ba62e61 is not finished, and what is open of it has no line: 10 in doubt, 20 not sent. …` */
 function describeUndecided(

@@ -130,15 +130,15 @@ export function tellStop(
     case "authentication failed": {
       if (saysCertificateRefused(stop.detail)) {
         reporter.error(
-          `${environment.name} did not accept ${describeOwnCertificate(environment.tls)} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
+          `Authentication failed: ${environment.name} did not accept ${describeOwnCertificate(environment.tls)} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
         );
         break;
       }
       const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
       reporter.error(
         plain
-          ? `${environment.name} did not accept the key (${stop.detail}). The key came from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
-          : `${environment.name} did not accept the request (${stop.detail}); the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
+          ? `Authentication failed (${stop.detail}): ${environment.name} did not accept the key from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
+          : `Authentication failed (${stop.detail}): ${environment.name} did not accept the request; the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
       );
       break;
     }

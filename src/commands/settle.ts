@@ -14,8 +14,8 @@ import { chunkText } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
+import { idsOf, shownFields, valueText } from "./shown-fields.ts";
 import { describeActions } from "./summary.ts";
-import { idsOf, type TellingField, tellingFields } from "./telling-fields.ts";
 
 export interface SettleOptions
   extends EnvironmentOptions,
@@ -65,9 +65,6 @@ function tellSettled(
     reporter.info(`Next: ${summary.next}`);
 }
 
-/** How many actions of a doubt are shown one by one; the last one too, since it decides how things stand. */
-const SHOWN = 10;
-
 /** What a person has to decide: the doubtful actions, and what would happen if they were sent twice. */
 function tellQuestions(
   run: Run,
@@ -92,18 +89,19 @@ function tellQuestion(
   const why = chunk.detail === undefined ? "." : `: ${cleanText(chunk.detail, 300)}`;
   info(`${capital(chunkText(chunk))}, is ${chunk.state}${why}`);
   // Of all, so that the same number means the same in `status --chunk`.
-  const fields = tellingFields(
+  const fields = shownFields(
     actions.map(({ action }) => action),
     verbose,
   );
-  const isLong = actions.length > SHOWN;
-  for (const [at, action] of actions.entries()) {
-    if (isLong && at >= SHOWN - 1 && at < actions.length - 1) continue;
-    if (isLong && at === actions.length - 1)
-      info(
-        `  … ${number(actions.length - SHOWN)} more; all of them: ${statusCommand(environment, run, "--chunk", String(chunk.chunk))}`,
-      );
-    info(`  ${describeDoubtful(action, fields[at] ?? [])}`);
+  const [first, last] = [actions[0], actions.at(-1)];
+  if (first !== undefined) info(`  ${describeDoubtful(first, fields[0])}`);
+  if (actions.length > 2)
+    info(
+      `  … ${number(actions.length - 2)} more; all of them: ${statusCommand(environment, run, "--chunk", String(chunk.chunk))}`,
+    );
+  if (last !== undefined && last !== first) {
+    info(`  ${describeDoubtful(last, fields.at(-1))}`);
+    info("  The service works in order: if it has the last one, it has processed them all.");
   }
   // What happens once is refused a second time by any service that keeps tickets; the others would be taken again.
   const once = actions.filter(({ action }) => isOnce(action.action));
@@ -137,8 +135,11 @@ const kinds = (actions: readonly AskedAction[]): string =>
   [...new Set(actions.map(({ action }) => action.action))].join(", ");
 
 /** `resales.csv:2 resoldTicket T1, userId gu…74, price 20.00, orderTime 1777658400` */
-function describeDoubtful({ source, line, action }: AskedAction, fields: readonly TellingField[]): string {
+function describeDoubtful(
+  { source, line, action }: AskedAction,
+  fields: ReturnType<typeof shownFields>[number] = [],
+): string {
   const ids = idsOf(action).map((id) => cleanText(id));
-  const told = fields.map(({ name, text }) => `${name} ${text}`);
-  return [`${placeText({ source, line })} ${[action.action, ...ids].join(" ")}`, ...told].join(", ");
+  const shown = fields.map(({ name, value }) => `${name} ${valueText(value)}`);
+  return [`${placeText({ source, line })} ${[action.action, ...ids].join(" ")}`, ...shown].join(", ");
 }

@@ -29,9 +29,9 @@ import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
+import { shownFields } from "./shown-fields.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
-import { tellingFields } from "./telling-fields.ts";
 import { describeHolder } from "./words.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
@@ -340,14 +340,14 @@ function tellActions(
   actions: readonly AskedAction[],
   { reporter: { out }, verbose }: Context,
 ): void {
-  const fields = tellingFields(
+  const fields = shownFields(
     actions.map(({ action }) => action),
     verbose,
   );
   for (const [at, { source, line, action }] of actions.entries()) {
     const { eventId, ticketId, nftId } = action.data;
-    const telling = Object.fromEntries((fields[at] ?? []).map(({ name, value }) => [name, value]));
-    const document = { source, line, action: action.action, eventId, ticketId, nftId, ...telling, chunk, state };
+    const shown = Object.fromEntries((fields[at] ?? []).map(({ name, value }) => [name, value]));
+    const document = { source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state };
     out(`${escapeUnseen(stringifyJson(document))}\n`);
   }
 }

@@ -56,7 +56,7 @@ export interface KeyOwner {
 /**
  * The key of an environment from its variable, file or command (run without a shell, at most 30 s, without input).
  *
- * Throws a `not-let-in` failure that names the source and never the value, the command's output or its arguments.
+ * Throws a `authentication-failed` failure that names the source and never the value, the command's output or its arguments.
  */
 export async function readKey(
   { name, keySource: source, origins }: KeyOwner,
@@ -65,7 +65,7 @@ export async function readKey(
 ): Promise<Key> {
   const place = origins.apiKey === "default" ? "" : ` It is named by ${origins.apiKey}.`;
   const refuse: Refuse = (what, cause) =>
-    new Failure("not-let-in", cleanText(`No key for ${name}: ${describeKeySource(source)} ${what}.`, 1000), {
+    new Failure("authentication-failed", cleanText(`No key for ${name}: ${describeKeySource(source)} ${what}.`, 1000), {
       hint: `${remedyFor(source, name)}${place}`,
       cause,
     });
@@ -89,7 +89,7 @@ export async function peekKey(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const refuse: Refuse = (what) => new Failure("not-let-in", what);
+  const refuse: Refuse = (what) => new Failure("authentication-failed", what);
   try {
     if (source.kind === "variable") return checked(variableOf(source.name, env, refuse), refuse);
     // A pipe gives its bytes once: they are left for sending.

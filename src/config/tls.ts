@@ -42,7 +42,7 @@ interface Reading {
 /**
  * What `tls` of an environment names; undefined where it names nothing.
  *
- * @throws Failure `not-let-in` for a certificate, key or passphrase that can't be used, `usage` for such authorities.
+ * @throws Failure `authentication-failed` for a certificate, key or passphrase that can't be used, `usage` for such authorities.
  */
 export async function readTls(
   { name, tls }: { readonly name: string; readonly tls?: TlsSource | undefined },
@@ -54,7 +54,7 @@ export async function readTls(
     const [code, start] =
       part === "ca"
         ? (["usage", `Can't connect to ${name}`] as const)
-        : (["not-let-in", `No client certificate for ${name}`] as const);
+        : (["authentication-failed", `No client certificate for ${name}`] as const);
     return new Failure(code, `${start}: ${cleanText(what, 600)}.`, { nothingSent: true, hint: HINTS[part], cause });
   };
   return readCertificates(tls, { env, onWarning, refuse });

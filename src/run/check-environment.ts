@@ -32,7 +32,7 @@ const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
  * Asks one question over a connection such as every request takes: proxy and certificates are those of the environment. The
  * key is sent only where a status can be asked for.
  *
- * @throws Failure `not-let-in` where there is a `statusPath`, and no key.
+ * @throws Failure `authentication-failed` where there is a `statusPath`, and no key.
  */
 export async function checkEnvironment(
   context: RunContext,
@@ -51,7 +51,7 @@ export async function checkEnvironment(
     const why = describe(exchange.error);
     const isRefused = isCertificateRefused(exchange.error);
     const detail = isRefused ? `${describeOwnCertificate(tls)} is not accepted (${why})` : why;
-    const exitCode = EXIT_CODES[isRefused ? "not-let-in" : "stopped-early"];
+    const exitCode = EXIT_CODES[isRefused ? "authentication-failed" : "stopped-early"];
     return { checks: [{ check: "service", result: "failed", detail }], exitCode };
   }
   const reached: Check = { check: "service", result: "ok", detail: `answered HTTP ${exchange.status}` };
@@ -77,7 +77,7 @@ function judgeKey(exchange: Exchange): Judgement {
       return {
         result: "failed",
         detail: `authentication failed (${reading.detail}): ${reading.body || "(empty)"}`,
-        exitCode: EXIT_CODES["not-let-in"],
+        exitCode: EXIT_CODES["authentication-failed"],
       };
     case "later":
       return {

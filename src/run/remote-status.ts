@@ -71,7 +71,7 @@ const MAX_STATUS_BYTES = 1024 * 1024;
 
 /** What it ends with that asks no more. */
 const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
-  "authentication failed": EXIT_CODES["not-let-in"],
+  "authentication failed": EXIT_CODES["authentication-failed"],
   "not reachable": EXIT_CODES["stopped-early"],
   refused: EXIT_CODES.refused,
   unreadable: EXIT_CODES.refused,
@@ -82,7 +82,7 @@ const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
  * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended
  * it, and within a second of each answer should the process die.
  *
- * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `not-let-in` without a key.
+ * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `authentication-failed` without a key.
  */
 export async function remoteStatus(
   context: RunContext,

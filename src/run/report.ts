@@ -11,8 +11,8 @@ import { rejectionText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf } from "./ledger-of.ts";
-import { detailsOf, type RunDetails } from "./runs.ts";
+import { findLedgerOf, noLedger } from "./ledger-of.ts";
+import { detailsOf, type RunDetails, runOfResults } from "./runs.ts";
 
 /**
  * The absolute path of a report that can be written. Only an earlier report and an empty file are replaced.
@@ -94,11 +94,18 @@ interface Rejection {
 const WORDS_KNOWN = 2000;
 const OTHER_WORDS = "other words; the promises file has each answer";
 
-/** Undefined where the ledger does not know the run, or there is none. */
-export async function runFigures(environment: Environment, id: string): Promise<RunFigures | undefined> {
+/**
+ * @param id undefined: the only run that is open, else the last.
+ * @throws Failure `usage` where there is no such run, or no ledger.
+ */
+export async function runFigures(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  id: string | undefined,
+): Promise<RunFigures> {
   await using ledger = await findLedgerOf(environment);
-  const run = await ledger?.run(id);
-  if (ledger === undefined || run === undefined) return undefined;
+  if (ledger === undefined) throw noLedger(environment, cwd);
+  const run = await runOfResults(ledger, id, environment);
   const details = await detailsOf(ledger, run, environment);
   const times = sendingTimes(
     details.attempts.map(({ startedAt, endedAt, count: actions, class: kind }) => ({

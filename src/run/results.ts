@@ -18,13 +18,15 @@ import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import { isEnteredHere, openPromises, refuseCompressed } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
-import { namedRun, type RunStatus, statusOf, unknownRun } from "./runs.ts";
+import { hasPromises, namedRun, type RunStatus, runOfResults, statusOf } from "./runs.ts";
 import { openSession } from "./session.ts";
 
 export interface ResultsSettings {
   readonly environment: Environment;
-  /** Without it, all runs, the oldest first. */
+  /** Its id; undefined: the only one that is open, else the last. */
   readonly run?: string | undefined;
+  /** Every run instead, the oldest first. */
+  readonly all: boolean;
   /** A file, whose ending says the format, or a stream, which gets NDJSON. */
   readonly to: string | Writable;
   /** Replace an existing file. */
@@ -32,6 +34,8 @@ export interface ResultsSettings {
 }
 
 export interface WrittenResults {
+  /** The ids of the runs. */
+  readonly runs: readonly string[];
   readonly lines: number;
   /** Undefined where they went to a stream. */
   readonly path: string | undefined;
@@ -43,15 +47,17 @@ export interface WrittenResults {
 
 /** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
 export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
-  const { environment, run: id, to, force } = options;
+  const { environment, to, force } = options;
   const { safeCsv } = environment;
   await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) throw noLedger(environment, cwd);
   const problem = await lostRunsOf(environment, ledger, cwd);
-  const runs = (await ledger.runs(id === undefined ? {} : { ids: [id] })).filter(({ kind }) => kind !== "adopted");
-  if (id !== undefined && runs.length === 0) throw unknownRun(id, environment);
+  const runs = options.all
+    ? (await ledger.runs()).filter(hasPromises)
+    : [await runOfResults(ledger, options.run, environment)];
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
   const undecided = await undecidedOf(ledger, runs);
+  const found = { runs: runs.map(({ run }) => run), undecided, problem };
   let written = 0;
   const counted = async function* (path: string | undefined): AsyncGenerator<string> {
     if (path !== undefined) yield promisesHeader(promiseFormat(path), safeCsv);
@@ -62,7 +68,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   };
   if (typeof to !== "string") {
     await pipeline(Readable.from(counted(undefined)), to, { end: false });
-    return { lines: written, path: undefined, undecided, problem };
+    return { ...found, lines: written, path: undefined };
   }
   const path = resolve(cwd, to);
   const shown = displayPath(path, cwd);
@@ -72,7 +78,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
       hint: "Name another file, or replace it with --force.",
     });
   await writeWhole(path, counted(path), shown);
-  return { lines: written, path, undecided, problem };
+  return { ...found, lines: written, path };
 }
 
 async function undecidedOf(ledger: Ledger, runs: readonly Run[]): Promise<WrittenResults["undecided"]> {
@@ -184,7 +190,7 @@ export async function followResults(
     throw new Failure(
       "usage",
       `The ledger of ${environment.name} is a file of this machine, so whatever sends writes its promises itself.`,
-      { hint: `Write them again: ${resultsCommand(environment)}` },
+      { hint: `Write them again: ${resultsCommand(environment, "--all")}` },
     );
   await using ledger = await openLedgerOf(environment, environment.baseUrl, context);
   const written = new Map<number, Run>();

@@ -31,6 +31,18 @@ export async function chosenRun(ledger: Ledger, id: string | undefined, environm
   return run;
 }
 
+/** The run whose results are asked for. @param id undefined: the only one that is open, else the last. */
+export async function runOfResults(ledger: Ledger, id: string | undefined, environment: Environment): Promise<Run> {
+  if (id !== undefined || (await openRuns(ledger)).length > 0) return chosenRun(ledger, id, environment);
+  const last = (await ledger.runs()).findLast(hasPromises);
+  if (last === undefined)
+    throw new Failure("usage", `Nothing was sent to ${environment.name} yet, so there are no results.`);
+  return last;
+}
+
+/** What was adopted was sent by another tool, which has its promises. */
+export const hasPromises = ({ kind }: Run): boolean => kind !== "adopted";
+
 /** @throws Failure `usage` where there is no such run. */
 export async function namedRun(ledger: Ledger, id: string, environment: Environment): Promise<Run> {
   const run = await ledger.run(id);

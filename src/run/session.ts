@@ -18,7 +18,7 @@ export interface Service extends AsyncDisposable {
   readonly baseUrl: string;
   /** What a ledger of the service belongs to. */
   readonly boundTo: string;
-  /** Read when it is first asked for. @throws Failure `not-let-in` where there is none. */
+  /** Read when it is first asked for. @throws Failure `authentication-failed` where there is none. */
   readonly key: () => Promise<Key>;
   /** Client certificate and authorities, where the environment names some. */
   readonly tls: () => Promise<ClientTls | undefined>;
@@ -106,7 +106,7 @@ interface SessionOptions {
  * Opens the environment's ledger and takes its lock.
  *
  * @throws Failure `usage` where the ledger lacks runs that were sent from here, `busy` while another command holds the lock,
- * `authentication failed` without a key.
+ * `authentication-failed` without a key.
  */
 export async function openSession(
   context: RunContext,

@@ -117,7 +117,7 @@ export async function conflictOf(
       nothingSent: true,
       hint: [
         `Without the line sameServiceAs, settle its open runs: ${statusCommand(environment)}`,
-        `Then write its promises: ${resultsCommand(environment)} -o ${file}`,
+        `Then write its promises: ${resultsCommand(environment, "--all")} -o ${file}`,
         `With the line again: ${importCommand(environment, file)}`,
         `Then move ${displayPath(dirname(own), cwd)} away.`,
       ].join("\n"),

@@ -106,7 +106,7 @@ export function exitCodeOf(stop: Stop): number {
     case "too many rejections":
       return EXIT_CODES.refused;
     case "authentication failed":
-      return EXIT_CODES["not-let-in"];
+      return EXIT_CODES["authentication-failed"];
     case "not reachable":
       return EXIT_CODES["stopped-early"];
     case "stopped":

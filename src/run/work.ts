@@ -51,8 +51,8 @@ interface Working {
 type Then = "look" | "rest" | "end";
 
 /**
- * @throws Failure `usage` where the ledger is a file of this machine, or lacks runs that were sent from here; `authentication
- * failed` without a key.
+ * @throws Failure `usage` where the ledger is a file of this machine, or lacks runs that were sent from here;
+ * `authentication-failed` without a key.
  */
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
   const { environment } = options;

@@ -63,7 +63,7 @@ async function atRest(path: string, act: () => void): Promise<void> {
 async function expectAllOnce(place: Workplace, service: Service): Promise<void> {
   expectSpokenAsSpecified(service);
   expect(service.sent().map(({ data }) => data.ticketId)).toEqual(ALL);
-  const { stdout } = await place.tickets(["results", "--env", "playground"], service);
+  const { stdout } = await place.tickets(["results", "--all", "--env", "playground"], service);
   expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
 }
 
@@ -165,7 +165,7 @@ test("a Ctrl-C counts too where the request in flight is refused: a person decid
   const next = await place.tickets(SEND, service);
   expect(next.exitCode, next.stderr).toBe(8);
   expect(await place.tickets(["resume", "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
-  const { stdout } = await place.tickets(["results", "--env", "playground"], service);
+  const { stdout } = await place.tickets(["results", "--all", "--env", "playground"], service);
   expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
 });
 

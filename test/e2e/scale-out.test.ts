@@ -51,7 +51,7 @@ test.skipIf(WITHOUT_POSTGRES)(
     expect(followed.exitCode, followed.stderr).toBe(0);
     const promises = place.read("promises.rehearsal.ndjson").trim().split("\n");
     const reading = { ...settings("worker", "three"), TICKETS_LEDGER_URL: urlOf("tickets_reader") };
-    const { stdout } = await place.tickets(["results"], { env: reading });
+    const { stdout } = await place.tickets(["results", "--all"], { env: reading });
     expect(stdout.trim().split("\n")).toHaveLength(promises.length);
     for (const args of [
       ["status", "--max-age", "26h", "--quiet"],

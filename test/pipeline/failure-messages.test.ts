@@ -62,7 +62,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
       "Fix the rows in the rejects, then run: tickets stream sales.rejects.ndjson --env local",
     ],
   },
-  "not-let-in": {
+  "authentication-failed": {
     happens: (field) => send(field, {}, { env: { TICKETS_LOCAL_API_KEY: "" } }),
     said: [
       "No key for local: environment variable TICKETS_LOCAL_API_KEY is empty.",
@@ -159,7 +159,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     exitCode: 5,
     happens: (field) => send(field, {}, { env: { TICKETS_LOCAL_API_KEY: "another" } }),
     said: [
-      "local did not accept the key (HTTP 403). The key came from environment variable TICKETS_LOCAL_API_KEY. Nothing of chunk 1 or after it was sent.",
+      "Authentication failed (HTTP 403): local did not accept the key from environment variable TICKETS_LOCAL_API_KEY. Nothing of chunk 1 or after it was sent.",
       "3 actions: 3 not sent.",
       "Fix that, then: tickets resume RUN --env local",
     ],

@@ -59,7 +59,7 @@ export const verbs = {
   settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
-  results: command(results, { flags: {}, run: undefined, force: false }),
+  results: command(results, { flags: {}, run: undefined, all: false, force: false }),
   importResults: command(importResults, { flags: {}, waitLock: 0 }),
   find: command(find, CHECKING),
   env: command(showEnvironment, { ...CHECKING, name: undefined }),

@@ -33,7 +33,7 @@ export interface ServiceRequest {
 export interface ServiceOptions {
   /** Its own certificate, and the authority by which it knows its clients. */
   readonly tls?: Certificate & { readonly ca: string };
-  /** The key that is let in. */
+  /** The key that is accepted. */
   readonly key?: string;
   /** Status of a successful answer; the specification does not show it (200). */
   readonly httpStatus?: number;

@@ -307,7 +307,7 @@ describe("the report of results", () => {
     const { summary } = await field.stream(FILES, { report: "own.html", flags });
     const run = present(present(summary).run);
     const { said, out } = await field.ask("results", { run, report: "later.html" });
-    expect([said, out]).toEqual(["Report: later.html", ""]);
+    expect([said, out]).toEqual([`Report of run ${run}: later.html`, ""]);
     const [own, later] = [await field.read("own.html"), await field.read("later.html")];
     expect(countsOf(later)).toEqual(countsOf(own));
     expect(textOf(later)).toContain("Chunk 2 is in doubt 10 actions");

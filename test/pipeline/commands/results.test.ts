@@ -41,3 +41,44 @@ it("writes what a ledger of an older copy knows, names the run that it lacks, an
   expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
   expect(said).toContain(`it lacks run ${summary?.run}`);
 });
+
+it("takes the only open run where none is named, else the last; all of them with --all", async () => {
+  const field = await openField();
+  const nights = [];
+  for (const event of ["spring", "summer", "autumn"]) {
+    await field.write("events.csv", `eventId,currency\n${event},EUR\n`);
+    nights.push((await field.stream(["events.csv"])).summary?.run ?? "");
+  }
+  const runsOf = async (options: object) => {
+    const { out } = await field.ask("results", options);
+    return out
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly run: string }).run); // lines of ours
+  };
+  expect(await runsOf({})).toEqual([nights[2]]);
+  expect(await runsOf({ run: nights[0] })).toEqual([nights[0]]);
+  expect(await runsOf({ all: true })).toEqual(nights);
+  const written = await field.ask("results", { output: "last.ndjson" });
+  expect(written.said).toContain(`1 line of run ${nights[2]} written to last.ndjson.`);
+  const all = await field.ask("results", { output: "all.ndjson", all: true });
+  expect(all.said).toContain("3 lines of 3 runs written to all.ndjson.");
+  expect(await field.ask("results", { all: true, run: nights[0] })).toMatchObject({ exitCode: 2 });
+
+  await field.write("events.csv", "eventId,currency\nwinter,EUR\nlate,EUR\n");
+  field.setFaults({ on: { request: 2 }, fault: "drop", when: "after" });
+  const { summary } = await field.stream(["events.csv"], { flags: { retries: 0, chunkSize: "1" } });
+  const open = summary?.run ?? "";
+  expect(await runsOf({})).toEqual([open]);
+  expect((await field.ask("results", { report: "open.html" })).said).toContain(`Report of run ${open}: open.html`);
+});
+
+it("says so where nothing was sent yet", async () => {
+  const field = await openField();
+  await field.write("events.csv", "eventId,currency\nspring,EUR\n");
+  await field.stream(["events.csv"], { adopt: true });
+  expect(await field.ask("results", {})).toMatchObject({
+    exitCode: 2,
+    said: expect.stringContaining("Nothing was sent to local yet, so there are no results."),
+  });
+});

@@ -187,7 +187,7 @@ describe("a service that asks for certificates", () => {
       for (const ask of [certified.check, certified.askRemote]) {
         const { command } = await ask("{cert: {file: none.pem}, key: {file: client.key}}");
         expect(await failureOf(command)).toMatchObject({
-          code: "not-let-in",
+          code: "authentication-failed",
           message: expect.stringMatching(/the certificate \S+none\.pem does not exist\. Nothing was sent\.$/),
         });
       }
@@ -203,7 +203,7 @@ describe("a service that asks for certificates", () => {
 
   test("is not asked where the key does not fit: exit 5", async () => {
     const { service, command } = await streamWith("{cert: {file: client.pem}, key: {file: stranger.key}}");
-    expect(await failureOf(command)).toMatchObject({ code: "not-let-in" });
+    expect(await failureOf(command)).toMatchObject({ code: "authentication-failed" });
     expect(service.connections()).toBe(0);
   });
 });

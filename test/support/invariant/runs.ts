@@ -39,7 +39,7 @@ export async function readRuns(rig: Rig): Promise<readonly ShownRun[]> {
   const runs = await shortly(rig);
   if (runs.length === 0) return [];
   expect(runs.length, "status tells the last 20 runs").toBeLessThan(20);
-  const lines = Map.groupBy(readPromises(await ask(rig, "results")), ({ run }) => run);
+  const lines = Map.groupBy(readPromises(await ask(rig, "results", "--all")), ({ run }) => run);
   const told: ShownRun[] = [];
   for (const { run, state, output, actions } of runs) {
     const ofRun = new Map<string, PromiseLine>();

@@ -112,7 +112,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     ["a damaged character", `${SECRET}\ufffd`, "holds characters that no key has"],
   ])("variable: %s", async (_name, value, message) => {
     const failure = await failureOf(read(variable, { A_KEY: value }));
-    expect(failure.code).toBe("not-let-in");
+    expect(failure.code).toBe("authentication-failed");
     expect(failure.message).toContain("No key for a: environment variable A_KEY ");
     expect(failure.message).toContain(message);
     expectNoSecret(failure);
@@ -132,7 +132,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     for (const [path, why] of cases) {
       const failure = await failureOf(read({ kind: "file", path }));
       expect(failure).toMatchObject({
-        code: "not-let-in",
+        code: "authentication-failed",
         message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}.`,
       });
       expectNoSecret(failure);
@@ -159,14 +159,14 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     ["an impossible argument", command(`${SECRET}\0`), "can't be run as it is written"],
   ])("command: %s", async (_name, source, message) => {
     const failure = await failureOf(read(source));
-    expect(failure.code).toBe("not-let-in");
+    expect(failure.code).toBe("authentication-failed");
     expect(failure.message).toContain(message);
     expectNoSecret(failure);
   });
 
   test("command: one that does not end is ended", async () => {
     const failure = await failureOf(read(script("setInterval(() => {}, 1000)"), {}, 100));
-    expect(failure).toMatchObject({ code: "not-let-in", message: expect.stringContaining("did not end within 0.1 s") });
+    expect(failure).toMatchObject({ code: "authentication-failed", message: expect.stringContaining("did not end within 0.1 s") });
   });
 
   test("an abort ends the wait for a command with its reason", async () => {
