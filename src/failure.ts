@@ -15,6 +15,13 @@ export const EXIT_CODES = {
 
 export type FailureCode = Exclude<keyof typeof EXIT_CODES, "ok">;
 
+export interface FailureOptions {
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+  /** The message also says that nothing was sent; names of files: that nothing of them was, since an earlier run came first. */
+  readonly nothingSent?: boolean | readonly string[] | undefined;
+}
+
 /**
  * A bad run, as opposed to a bad row (which is data: a `Problem` or an outcome).
  *
@@ -27,28 +34,22 @@ export class Failure extends Error {
   readonly hint: string | undefined;
   /** What happened, without what was not sent. */
   readonly happened: string;
-  readonly nothingSent: boolean;
+  readonly nothingSent: boolean | readonly string[];
 
-  /**
-   * @param options.nothingSent the message also says that nothing was sent; names of files: that nothing of them was, since an
-   * earlier run came first.
-   */
-  constructor(
-    code: FailureCode,
-    happened: string,
-    options: {
-      readonly hint?: string | undefined;
-      readonly cause?: unknown;
-      readonly nothingSent?: boolean | readonly string[] | undefined;
-    } = {},
-  ) {
+  constructor(code: FailureCode, happened: string, options: FailureOptions = {}) {
     const { hint, cause, nothingSent = false } = options;
     super(`${happened}${sentText(happened, nothingSent)}`, cause === undefined ? undefined : { cause });
     this.name = "Failure";
     this.code = code;
     this.hint = hint;
     this.happened = happened;
-    this.nothingSent = nothingSent !== false;
+    this.nothingSent = nothingSent;
+  }
+
+  /** The same failure in other words: what is not given stays as it is. */
+  with(changes: FailureOptions & { readonly code?: FailureCode; readonly happened?: string }): Failure {
+    const { code, happened, ...options } = { ...this, cause: this.cause, ...changes };
+    return new Failure(code, happened, options);
   }
 }
 

@@ -109,7 +109,7 @@ function durationOf(name: string, text: string | undefined, read: (text: string)
     return text === undefined ? undefined : read(text);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    throw new Failure(cause.code, `${name} needs a duration: ${cause.message}.`, { cause });
+    throw cause.with({ happened: `${name} needs a duration: ${cause.message}.`, cause });
   }
 }
 

@@ -29,12 +29,12 @@ export function openLogFile(name: string, cwd: string): LogFile {
   const path = resolve(cwd, name);
   let file: number;
   try {
-    makeFolder(dirname(path), { hint: "--log names it. Nothing was sent." });
+    makeFolder(dirname(path), { hint: "--log names it." });
     // A pipe that nobody reads would have it wait.
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     file = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
   } catch (cause) {
-    if (cause instanceof Failure) throw new Failure("usage", cause.message, { hint: cause.hint, cause: cause.cause });
+    if (cause instanceof Failure) throw cause.with({ code: "usage", nothingSent: true });
     const code = errorCode(cause) ?? "unknown reason";
     throw refuse(WHY[code] ?? `can't be opened (${code})`, cause);
   }

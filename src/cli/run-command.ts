@@ -127,7 +127,7 @@ async function openLog(
     return {
       logFormat: "pretty",
       problem: new Failure("usage", `TICKETS_LOG_FORMAT is ${quoted(asked)}; it must be ${LOG_FORMATS.join(" or ")}.`, {
-        hint: "Nothing was sent.",
+        nothingSent: true,
       }),
     };
   if (name === undefined) return { logFormat: format };

@@ -58,8 +58,5 @@ function isDeclared({ value }: ConfigDocument, [top, name]: readonly (string | n
 export function withSourcesNamed(cause: unknown, config: Config, fileName: string): unknown {
   if (!(cause instanceof Failure) || cause.code !== "usage") return cause;
   const more = hintOfNoSource(config.sources, fileName);
-  return new Failure("usage", cause.message, {
-    cause,
-    hint: cause.hint === undefined ? more : `${cause.hint}\n${more}`,
-  });
+  return cause.with({ hint: cause.hint === undefined ? more : `${cause.hint}\n${more}` });
 }

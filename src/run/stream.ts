@@ -199,8 +199,7 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
 
 /** A failure of a command that has already sent something for an earlier run. */
 function aboutInput(cause: unknown, files: readonly string[]): unknown {
-  if (!(cause instanceof Failure && cause.nothingSent)) return cause;
-  return new Failure(cause.code, cause.happened, { hint: cause.hint, cause: cause.cause, nothingSent: files });
+  return cause instanceof Failure && cause.nothingSent ? cause.with({ nothingSent: files }) : cause;
 }
 
 /** Makes sure that promises and rejects have a place to go. @returns undefined for standard output. */

@@ -143,8 +143,7 @@ async function withDoubts(sent: Sent, cause: unknown): Promise<unknown> {
   if (!(cause instanceof Failure)) return cause;
   const doubts = await describeDoubts(sent).catch(() => undefined);
   if (doubts === undefined) return cause;
-  const { code, message, hint } = cause;
-  return new Failure(code, `${message} C${doubts.slice(1)}`, { cause: cause.cause, hint });
+  return cause.with({ happened: `${cause.message} C${doubts.slice(1)}`, nothingSent: false });
 }
 
 /** `chunk 3 is in doubt: its answer may be lost.` */
