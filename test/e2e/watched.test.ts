@@ -50,7 +50,9 @@ test("a night that failed keeps the last success, and both reach the user's prog
     "0 ",
     good.stdout.trim(),
     "5 ",
-    expect.stringMatching(/^\{"error":\{"code":"authentication-failed","message":"No key for playground: .*"exitCode":5\}$/),
+    expect.stringMatching(
+      /^\{"error":\{"code":"authentication-failed","message":"No key for playground: .*"exitCode":5\}$/,
+    ),
     "",
   ]);
 });

@@ -166,7 +166,10 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
 
   test("command: one that does not end is ended", async () => {
     const failure = await failureOf(read(script("setInterval(() => {}, 1000)"), {}, 100));
-    expect(failure).toMatchObject({ code: "authentication-failed", message: expect.stringContaining("did not end within 0.1 s") });
+    expect(failure).toMatchObject({
+      code: "authentication-failed",
+      message: expect.stringContaining("did not end within 0.1 s"),
+    });
   });
 
   test("an abort ends the wait for a command with its reason", async () => {

@@ -72,7 +72,13 @@ describe("what is read", () => {
       "authentication-failed",
       /the key \S+other does not belong to the certificate/,
     ],
-    ["no certificate", { cert: "text", key: "key" }, undefined, "authentication-failed", /text holds no certificate in PEM/],
+    [
+      "no certificate",
+      { cert: "text", key: "key" },
+      undefined,
+      "authentication-failed",
+      /text holds no certificate in PEM/,
+    ],
     [
       "an encrypted key",
       { cert: "cert", key: "locked" },
