@@ -1,8 +1,8 @@
 /** What was entered, and neither rejected nor abandoned since. */
 
 import { PENDING_STATES } from "./chunks.ts";
-import { type Database, type Session, select } from "./database.ts";
-import type { ActionFacts, Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
+import { type Database, type Reader, type Session, select } from "./database.ts";
+import type { ActionFacts, Actions, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, SPELLINGS } from "./schema.ts";
 import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value, words } from "./sql.ts";
 
@@ -106,9 +106,9 @@ type ActionRow = Omit<KnownAction, "time" | "position"> & {
 };
 
 /** In the order of subject and position. @param from `actions`, and what is joined to it. */
-export async function selectActions(session: Session, from: Sql, where: Sql): Promise<readonly KnownAction[]> {
+export async function selectActions(reader: Reader, from: Sql, where: Sql): Promise<readonly KnownAction[]> {
   const rows = await select<ActionRow>(
-    session,
+    reader,
     sql`SELECT actions.subject, actions.kind, mark, content, CAST(time AS TEXT) AS time, event, owner, actions.run, runs.id AS run_id,
         actions.chunk, place, position_run, position_seq,
         CASE WHEN chunks.state IN ${words(PENDING_STATES)} THEN 'pending' ELSE 'sent' END AS state
@@ -135,30 +135,26 @@ export async function selectActions(session: Session, from: Sql, where: Sql): Pr
 }
 
 /** Of these subjects. The order of the join is kept: SQLite would rather read all that is known. */
-export const selectBySubject = (session: Session, subjects: readonly string[]): Promise<readonly KnownAction[]> =>
+export const selectBySubject = (reader: Reader, subjects: readonly string[]): Promise<readonly KnownAction[]> =>
   selectActions(
-    session,
+    reader,
     sql`${listOf("subject", "text", subjects)} AS wanted CROSS JOIN actions`,
     sql`actions.subject = wanted.subject`,
   );
 
 export const actionMethods = (database: Database): Actions => ({
-  actionsOf: (subjects) => database.read((session) => selectBySubject(session, subjects)),
+  actionsOf: (subjects) => selectBySubject(database.plain, subjects),
   near: (normals) => {
     const wanted = listOf("normal", "text", normals);
-    return database.read((session) =>
-      session.all<{ normal: string; subject: string }>(
-        sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
-          UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
-      ),
+    return database.plain.all(
+      sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
+        UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
     );
   },
   corrected: (digests) =>
-    database.read((session) =>
-      session.all<Corrected>(
-        sql`SELECT corrected.digest, subject, kind, mark FROM ${listOf("digest", "text", digests)} AS wanted
-            CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
-      ),
+    database.plain.all(
+      sql`SELECT corrected.digest, subject, kind, mark FROM ${listOf("digest", "text", digests)} AS wanted
+        CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
     ),
   noteCorrected: async (rows) => {
     if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));

@@ -44,7 +44,8 @@ export async function storeAnswers(
   await noteAccepted(session, origins, placesOf("accepted", "settled"));
   const [doubt] = doubts;
   if (doubt === undefined) return undefined;
-  const [part = 0] = await cut(session, run, chunk, [placesOf("in doubt")], "in doubt");
+  const isDoubt = (place: number): boolean => answers[place]?.outcome === "in doubt";
+  const [part = 0] = await cut(session, run, chunk, (place) => (isDoubt(place) ? 0 : undefined), "in doubt");
   const detail = `${doubt.why}: ${cleanText(doubt.response, 200)}`;
   await session.run(sql`UPDATE chunks SET detail = ${detail} WHERE run = ${run} AND chunk = ${part}`);
   await storeOutcomes(session, run, part, toStored(doubts));

@@ -6,10 +6,10 @@
 import { EXIT_CODES } from "../failure.ts";
 import { mustPass, pass, readChunk, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
-import { first, type Session, scalar, select } from "./database.ts";
+import { first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
-import type { Pace } from "./workers.ts";
+import type { Claim, Pace } from "./workers.ts";
 
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(
@@ -49,8 +49,9 @@ export async function endAttempt(
   given: Given,
   late: Late = { answer: given.raw, said: `a late answer says: ${given.class}`, mayBeTaken: given.raw !== undefined },
 ): Promise<boolean> {
-  if ((await noteEnd(session, run, chunk, given)) || given.claim === undefined) return true;
-  await keepLate(session, chunk, given.claim, late);
+  const { claim, attempt } = given;
+  if ((await noteEnd(session, run, chunk, given)) || claim === undefined) return true;
+  await keepLate(session, chunk, claim, attempt, late);
   return false;
 }
 
@@ -65,10 +66,9 @@ async function noteEnd(
   session: Session,
   run: number,
   chunk: number,
-  { at, class: meant, httpStatus, detail, raw, claim: attempted }: Given,
+  { at, class: meant, httpStatus, detail, raw, claim, attempt }: Given,
 ): Promise<boolean> {
-  const which =
-    attempted === undefined ? sql`` : sql` AND attempt = ${attempted.attempt} AND fence = ${attempted.claim.fence}`;
+  const which = claim === undefined ? sql`` : sql` AND attempt = ${attempt} AND fence = ${claim.fence}`;
   const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: raw });
   const ended = sql`UPDATE attempts SET ${end} WHERE run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
   return (await session.run(ended)) === 1;
@@ -152,7 +152,8 @@ async function takeTurn(session: Session, { actions, rate, longestMs }: Pace, wa
 async function keepLate(
   session: Session,
   chunk: number,
-  { claim: { run, lane }, attempt }: NonNullable<Given["claim"]>,
+  { run, lane }: Claim,
+  attempt: number | undefined,
   late: Late,
 ): Promise<void> {
   const { forUpdate } = session.dialect;
@@ -175,9 +176,9 @@ async function keepLate(
   }
 }
 
-export const selectAttempts = (session: Session, where: Sql): Promise<readonly Attempt[]> =>
+export const selectAttempts = (reader: Reader, where: Sql): Promise<readonly Attempt[]> =>
   select(
-    session,
+    reader,
     sql`SELECT attempts.chunk, attempt, count, started_at, ended_at, class, attempts.http_status, attempts.detail, answer AS raw
       FROM attempts JOIN chunks ON chunks.run = attempts.run AND chunks.chunk = attempts.chunk
       WHERE ${where} ORDER BY started_at, attempts.chunk, attempt`,

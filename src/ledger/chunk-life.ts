@@ -22,27 +22,16 @@ import {
 } from "./outcomes.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
-/** A row of the table; `first` orders the parts of one whole. */
-export interface ChunkRow extends Chunk {
-  readonly first: number;
-}
-
 const COLUMNS = raw(
-  "run, chunk, lane, stage, whole, first, count, state, accepted, rejected, http_status, detail, answered_at, is_written",
+  "run, chunk, lane, stage, whole, first, count, state, accepted, rejected, http_status, detail, answered_at",
 );
 const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk = ${chunk}`;
 
-type Stored = Omit<ChunkRow, "isWritten"> & { readonly isWritten: number };
-
-const toChunk = (row: Stored): ChunkRow => ({ ...row, isWritten: row.isWritten === 1 });
-
 /** In the order in which they are sent. */
-export async function selectChunks(session: Reader, where: Sql): Promise<readonly ChunkRow[]> {
-  const order = sql`ORDER BY stage, whole, first, chunk`;
-  return (await select<Stored>(session, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ${order}`)).map(toChunk);
-}
+export const selectChunks = (reader: Reader, where: Sql): Promise<readonly Chunk[]> =>
+  select(reader, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk`);
 
-export async function readChunk(session: Reader, run: number, chunk: number): Promise<ChunkRow> {
+export async function readChunk(session: Reader, run: number, chunk: number): Promise<Chunk> {
   const [row] = await selectChunks(session, ofChunk(run, chunk));
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   return row;
@@ -67,7 +56,7 @@ export async function mustPass(...step: Parameters<typeof pass>): Promise<{ read
   throw new Error(`chunk ${chunk} of run ${run} is ${state}, so it can't ${event}`);
 }
 
-export type ChunkPlace = Pick<ChunkRow, "run" | "chunk" | "lane" | "stage" | "whole" | "first" | "state">;
+type ChunkPlace = Pick<Chunk, "run" | "chunk" | "lane" | "stage" | "whole" | "first" | "state">;
 
 interface Content {
   readonly body: Uint8Array | undefined;
@@ -123,9 +112,14 @@ export async function readBody(session: Reader, run: number, chunk: number): Pro
   }
 }
 
+/** False once it was pruned, and where it was imported. */
+export const hasBody = async (reader: Reader, run: number, chunk: number): Promise<boolean> =>
+  (await first(reader, sql`SELECT 1 AS one FROM bodies WHERE ${ofChunk(run, chunk)} AND body IS NOT NULL`)) !==
+  undefined;
+
 /** A chunk with all that is known of its actions but the request, by one statement. */
 export async function readWhole(session: Reader, run: number, chunk: number) {
-  const row = await first<Stored & StoredOutcomes & { origins: Uint8Array; texts?: Uint8Array; decided?: number }>(
+  const row = await first<Chunk & StoredOutcomes & { origins: Uint8Array; texts?: Uint8Array; decided?: number }>(
     session,
     sql`SELECT ${COLUMNS}, origins, texts, letters, promises, promises_json, responses, outcomes.run AS decided
       FROM chunks JOIN bodies USING (run, chunk) LEFT JOIN row_texts USING (run, chunk) LEFT JOIN outcomes USING (run, chunk)
@@ -134,7 +128,7 @@ export async function readWhole(session: Reader, run: number, chunk: number) {
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   const { origins, texts, letters, promises, promisesJson, responses, decided, ...of } = row;
   return {
-    chunk: toChunk(of),
+    chunk: of,
     origins: await unpackOrigins(origins),
     stored: decided === undefined ? undefined : { letters, promises, promisesJson, responses },
     rows: texts && ((await unpackJson(texts)) as readonly string[]), // by insertChunk
@@ -146,18 +140,26 @@ export const storeOutcomes = (session: Session, run: number, chunk: number, stor
   session.run(insertInto("outcomes", { run, chunk, ...stored }, ["run", "chunk"]));
 
 /**
- * Cuts parts out of a chunk, by the places of their actions. What the service said of a doubt goes with its actions.
+ * Cuts parts out of a chunk. What the service said of a doubt goes with its actions.
  *
+ * @param partOf the part, from 0, that the action at this place goes to; undefined for one that stays.
  * @param state of the parts. @returns their numbers.
  */
 export async function cut(
   session: Session,
   run: number,
   chunk: number,
-  parts: readonly (readonly number[])[],
+  partOf: (place: number) => number | undefined,
   state: ChunkState,
 ): Promise<readonly number[]> {
   const { chunk: parent, origins, stored, rows } = await readWhole(session, run, chunk);
+  const parts: number[][] = [];
+  for (const place of origins.keys()) {
+    const part = partOf(place);
+    if (part === undefined) continue;
+    parts[part] ??= [];
+    parts[part].push(place);
+  }
   const elements = elementsOf(await readBody(session, run, chunk));
   if (elements.length !== origins.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
   const said = responsesOf(stored);
@@ -203,10 +205,9 @@ export async function cutOut(
 ): Promise<number> {
   const { count, state } = await readChunk(session, run, chunk);
   if (chosen.size === count) return chunk;
-  const places = Array.from({ length: count }, (_, at) => at);
-  const parts = [places.filter((at) => chosen.has(at)), places.filter((at) => !chosen.has(at))];
   // Nobody waits for the answer to what is left of a request.
-  const [part = chunk] = await cut(session, run, chunk, parts, state === "sending" ? "in doubt" : state);
+  const kept = state === "sending" ? "in doubt" : state;
+  const [part = chunk] = await cut(session, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
   await mustPass(session, run, chunk, state === "in doubt" || state === "refused" ? "cut" : "split");
   return part;
 }

@@ -57,13 +57,25 @@ interface Dialect {
 /** What reads, within a transaction or as a statement of its own. */
 export type Reader = Pick<Session, "all" | "dialect">;
 
-/** Rows by the names of this program: `http_status` is `httpStatus`, and NULL is undefined. */
-export async function select<T extends object>(reader: Reader, statement: Sql): Promise<readonly T[]> {
+/**
+ * Rows by the names of this program: `http_status` is `httpStatus`, and NULL is undefined.
+ *
+ * @param json names of what is stored as JSON.
+ */
+export async function select<T extends object>(
+  reader: Reader,
+  statement: Sql,
+  json: readonly (keyof T)[] = [],
+): Promise<readonly T[]> {
   const rows = await reader.all<Readonly<Record<string, unknown>>>(statement);
   const columns = Object.keys(rows[0] ?? {}).map((column) => [column, nameOf(column)] as const);
+  const parsed = new Set<unknown>(json);
   return rows.map((row) => {
     const named: Record<string, unknown> = {};
-    for (const [column, name] of columns) named[name] = row[column] ?? undefined;
+    for (const [column, name] of columns) {
+      const value = row[column] ?? undefined;
+      named[name] = parsed.has(name) && typeof value === "string" ? JSON.parse(value) : value;
+    }
     return named as T; // see Session
   });
 }

@@ -2,8 +2,8 @@
 
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
-import { readBody } from "./chunk-life.ts";
-import { type Database, type Session, scalar, select } from "./database.ts";
+import { hasBody, readBody } from "./chunk-life.ts";
+import { type Database, type Session, select } from "./database.ts";
 import type { FoundAction, Item, KnownAction, Ledger, Run } from "./ledger.ts";
 import { elementsOf, uuidToBytes } from "./outcomes.ts";
 import { selectRuns } from "./runs.ts";
@@ -11,36 +11,21 @@ import { selectSettlements } from "./settle.ts";
 import { type Sql, sql } from "./sql.ts";
 import { readOutcomes } from "./steps.ts";
 
-/** A chunk in which something of what is looked for may be, and the place of it where that is known. */
-interface Spot {
-  readonly run: number;
-  readonly chunk: number;
-  readonly place?: number | undefined;
-}
+/** A chunk in which something of what is looked for may be; what was adopted has none. */
+type Spot = Pick<KnownAction, "run" | "chunk">;
 
 export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
   about: (id) =>
     database.read(async (session) => {
       const known = await knownAs(session, id);
-      const found: FoundAction[] = [];
-      for (const [run, adopted] of Map.groupBy(known.filter(isAdopted), (action) => action.run))
-        found.push(...toAdopted(adopted, await selectSettlements(session, sql`run = ${run} AND chunk IS NULL`)));
-      const spots: readonly Spot[] = [
-        ...known.flatMap(({ run, chunk, place }) => (chunk === undefined ? [] : [{ run, chunk, place }])),
-        // Of what was rejected or abandoned only its chunk knows.
-        ...(await chunksThat(session, sql`chunks WHERE rejected > 0 OR state = 'abandoned'`)),
-        // Bytes may stand there by chance; the items decide.
-        ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(session, id)}`)),
-      ];
+      const spots: readonly Spot[] = [...known, ...(await otherChunks(session, id))];
       const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
-      for (const here of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
-        const places = new Set(here.map(({ place }) => place));
-        const isMeant = (item: Item): boolean =>
-          places.has(item.place) ||
-          item.promise === id ||
-          (["rejected", "not sent"].includes(item.outcome) && names(item, id));
-        const [{ run, chunk }] = here as [Spot]; // a group has one at least
-        found.push(...(await itemsIn(session, runs.get(run), chunk, isMeant)));
+      const found: FoundAction[] = [];
+      for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
+        const run = spot && runs.get(spot.run);
+        if (run === undefined) continue;
+        if (spot?.chunk !== undefined) found.push(...(await itemsIn(session, run, spot.chunk, id)));
+        else found.push(...(await adoptedBy(session, run, known)));
       }
       return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
     }),
@@ -53,10 +38,13 @@ async function knownAs(session: Session, id: string): Promise<readonly KnownActi
   return [...(await selectBySubject(session, subjects)), ...(await selectActions(session, sql`actions`, ofTickets))];
 }
 
-const isAdopted = ({ chunk }: KnownAction): boolean => chunk === undefined;
-const names = ({ origin: { subject, event } }: Item, id: string): boolean => subject.slice(2) === id || event === id;
-
-const chunksThat = (session: Session, from: Sql) => select<Spot>(session, sql`SELECT run, chunk FROM ${from}`);
+/** Of what was rejected or abandoned only its chunk knows. Bytes of a promise may stand there by chance; the items decide. */
+const otherChunks = (session: Session, id: string): Promise<readonly Spot[]> =>
+  select(
+    session,
+    sql`SELECT run, chunk FROM chunks WHERE rejected > 0 OR state = 'abandoned'
+      UNION SELECT run, chunk FROM outcomes WHERE ${holdsPromise(session, id)}`,
+  );
 
 function holdsPromise({ dialect }: Session, id: string): Sql {
   const bytes = uuidToBytes(id.toLowerCase());
@@ -65,34 +53,38 @@ function holdsPromise({ dialect }: Session, id: string): Sql {
     : sql`${dialect.indexOf("promises", bytes)} > 0`;
 }
 
+const isAbout = ({ outcome, promise, origin: { subject, event } }: Item, id: string): boolean =>
+  outcome !== "moved" && (promise === id || subject.slice(2) === id || event === id);
+
 /** Those actions of a chunk that are meant, with all that is known of them. */
-async function itemsIn(
-  session: Session,
-  run: Run | undefined,
-  chunk: number,
-  isMeant: (item: Item) => boolean,
-): Promise<readonly FoundAction[]> {
-  if (run === undefined) return [];
-  const { number, run: runId, inputs } = run;
+async function itemsIn(session: Session, run: Run, chunk: number, id: string): Promise<readonly FoundAction[]> {
+  const { number, run: runId, environment, inputs } = run;
   const { chunk: of, items } = await readOutcomes(session, number, chunk);
-  const meant = items.filter(isMeant);
+  const meant = items.filter((item) => isAbout(item, id));
   if (meant.length === 0) return [];
-  const isThere = sql`run = ${number} AND chunk = ${chunk} AND body IS NOT NULL`;
-  const hasBody = (await scalar(session, sql`SELECT 1 AS one FROM bodies WHERE ${isThere}`)) !== undefined;
-  const body = hasBody ? elementsOf(await readBody(session, number, chunk)) : [];
+  const body = (await hasBody(session, number, chunk)) ? elementsOf(await readBody(session, number, chunk)) : [];
   const attempts = await selectAttempts(session, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
   const settlements = await selectSettlements(session, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
   return meant.map(({ origin, place: at, outcome, promise, response }) => {
     const { subject, kind, mark, line, seq } = origin;
     return {
-      ...{ subject, kind, mark, run: number, runId, chunk, place: at, line, outcome, promise, response },
+      ...{ subject, kind, mark, run: number, runId, environment, chunk, place: at, line, outcome, promise, response },
       ...{ position: { run: number, seq }, chunkState: of.state, source: inputs[origin.input]?.name },
       ...{ json: body[at] && Buffer.from(body[at]).toString(), answeredAt: of.answeredAt, attempts, settlements },
     };
   });
 }
 
-const toAdopted = (adopted: readonly KnownAction[], settlements: FoundAction["settlements"]): readonly FoundAction[] =>
-  adopted.map(({ subject, kind, mark, run, runId, chunk, place, position }) => ({
-    ...{ subject, kind, mark, run, runId, chunk, place, position, outcome: "adopted", attempts: [], settlements },
-  }));
+async function adoptedBy(
+  session: Session,
+  { number, environment }: Run,
+  known: readonly KnownAction[],
+): Promise<readonly FoundAction[]> {
+  const settlements = await selectSettlements(session, sql`run = ${number} AND chunk IS NULL`);
+  return known
+    .filter(({ run, chunk }) => run === number && chunk === undefined)
+    .map(({ subject, kind, mark, run, runId, chunk, place, position }) => ({
+      ...{ subject, kind, mark, run, runId, environment, chunk, place, position },
+      ...{ outcome: "adopted", attempts: [], settlements },
+    }));
+}

@@ -5,7 +5,7 @@
 
 import { doubtVanished, mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
-import { first, type Reader, type Session, scalar, select } from "./database.ts";
+import { first, type Reader, scalar, select } from "./database.ts";
 import type { Postgres } from "./postgres.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
 import type { OpenLane, Team, Worker, Workers } from "./workers.ts";
@@ -37,7 +37,7 @@ export function workersOf(database: Postgres): Workers {
       );
       if (left === true) await database.endWhenSilent(0);
     },
-    team: () => database.read((session) => readTeam(session, now)),
+    team: () => readTeam(database.plain, now),
     openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),
     async claim({ run, lane, worker }) {
       const name = lockOf(run, lane);
@@ -75,9 +75,9 @@ export function workersOf(database: Postgres): Workers {
 }
 
 /** The longest first, so that no long one is left in the end. */
-const selectLanes = (session: Reader, now: Sql, where: Sql): Promise<readonly (OpenLane & { run: string })[]> =>
+const selectLanes = (reader: Reader, now: Sql, where: Sql): Promise<readonly (OpenLane & { run: string })[]> =>
   select(
-    session,
+    reader,
     sql`SELECT runs.id AS run, chunks.lane, min(stage) AS stage, sum(count) AS actions,
         sum(CASE chunks.state WHEN 'sending' THEN count ELSE 0 END) AS in_flight,
         greatest(0, coalesce(max(limit_ms) - ${now}, 0)) AS over_in_ms, max(lanes.worker) AS worker
@@ -88,17 +88,17 @@ const selectLanes = (session: Reader, now: Sql, where: Sql): Promise<readonly (O
       GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
   );
 
-async function readTeam(session: Session, now: Sql): Promise<Team> {
+async function readTeam(reader: Reader, now: Sql): Promise<Team> {
   const workers = await select<Worker>(
-    session,
+    reader,
     sql`SELECT worker, host, pid, command, to_char(to_timestamp(started_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since,
         greatest(0, ${now} - seen_ms) AS seen_ago_ms
       FROM workers WHERE left_ms IS NULL AND seen_ms > ${now} - ${SHOWN_MS} ORDER BY worker`,
   );
-  const lanes = await selectLanes(session, now, sql`runs.state = 'open'`);
+  const lanes = await selectLanes(reader, now, sql`runs.state = 'open'`);
   const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
   const lastMinute = await scalar<number>(
-    session,
+    reader,
     sql`SELECT sum(count) FROM chunks JOIN runs ON runs.number = chunks.run
       WHERE (ended_at IS NULL OR ended_at > ${aMinuteAgo}) AND chunks.state = 'answered' AND answered_at > ${aMinuteAgo}`,
   );

@@ -198,13 +198,13 @@ export interface Chunk {
   readonly count: number;
   /** Number of the chunk that was entered with the run and holds these actions; itself, unless it was cut. */
   readonly whole: number;
+  /** Place there of its first action. */
+  readonly first: number;
   readonly httpStatus: number | undefined;
   readonly detail: string | undefined;
   readonly answeredAt: string | undefined;
   readonly accepted: number;
   readonly rejected: number;
-  /** The promises file holds its lines. */
-  readonly isWritten: boolean;
 }
 
 /** What the service made of one action, in the order of the body. */
@@ -214,16 +214,19 @@ export type Answer =
   | { readonly outcome: "rejected"; readonly response: string }
   | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
 
-export interface Answered {
+/** The worker's claim under which an attempt was made; without one, it is the only one under way. */
+interface Under {
+  readonly claim?: Claim | undefined;
+  readonly attempt?: number | undefined;
+}
+
+export interface Answered extends Under {
   readonly chunk: number;
-  readonly attempt: number;
   readonly httpStatus: number;
   readonly at: string;
   readonly answers: readonly Answer[];
   /** As it came; kept where the attempt was given up before. */
   readonly raw?: Uint8Array | undefined;
-  /** The worker's claim under which it was sent. */
-  readonly claim?: Claim | undefined;
 }
 
 export interface Intent {
@@ -253,7 +256,7 @@ export interface Stepped {
 }
 
 /** How an attempt ended. */
-export interface Given {
+export interface Given extends Under {
   readonly at: string;
   /** What the answer meant, or that none came: for people. */
   readonly class: string;
@@ -261,8 +264,6 @@ export interface Given {
   readonly detail?: string | undefined;
   /** The answer as it came, where it does not say what became of each action: it may hold promises. */
   readonly raw?: Uint8Array | undefined;
-  /** The worker's claim under which it was sent. */
-  readonly claim?: { readonly claim: Claim; readonly attempt: number } | undefined;
 }
 
 /** An action of a chunk and what became of it. */
@@ -308,6 +309,8 @@ export interface Settlement extends By {
 /** An action that was entered, with what became of it and of its chunk. */
 export interface FoundAction
   extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
+  /** That its run was entered for. */
+  readonly environment: string;
   readonly outcome: Item["outcome"] | "adopted";
   /** What follows is not there for one that was adopted. */
   readonly chunkState?: ChunkState | undefined;
@@ -397,13 +400,6 @@ export interface Invocation {
   readonly who: string;
   readonly version: string;
 }
-
-type InvocationFilter = {
-  readonly commands?: readonly string[];
-  readonly run?: string;
-  readonly succeeded?: boolean;
-  readonly last?: number;
-};
 
 /** A promise and what the service last said of it. */
 export interface PromiseStatus {
@@ -548,7 +544,7 @@ export interface Notes {
   /** For a night that entered nothing. */
   noteGuard(notes: readonly GuardNote[]): Promise<void>;
   output(path: string, machine?: string): Promise<Output | undefined>;
-  outputs(filter?: { readonly run?: number; readonly length?: number }): Promise<readonly Output[]>;
+  outputs(filter: { readonly run: number } | { readonly length: number }): Promise<readonly Output[]>;
   /**
    * What a file holds now. With a run: the lines of these chunks are in it, and a promises file is the run's from now on.
    * `replaces` names a path under which it was known: it was moved.
@@ -559,8 +555,8 @@ export interface Notes {
   ): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */
   noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
-  /** Newest first. */
-  invocations(filter?: InvocationFilter): Promise<readonly Invocation[]>;
+  /** Of these commands; `succeeded`: of those that ended with 0. */
+  lastInvocation(commands: readonly string[], succeeded?: true): Promise<Invocation | undefined>;
   /** Of these digests, those of warnings that an earlier invocation showed. */
   told(digests: readonly string[]): Promise<ReadonlySet<string>>;
 }

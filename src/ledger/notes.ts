@@ -3,7 +3,7 @@
 import { type Database, type Reader, type Session, select } from "./database.ts";
 import type { Guard, GuardNote, Invocation, Notes, Output } from "./ledger.ts";
 import { WARNINGS } from "./schema.ts";
-import { every, insertInto, listOf, type Sql, sql, words } from "./sql.ts";
+import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
 const NIGHTS = 8;
@@ -17,46 +17,33 @@ export async function noteGuards(session: Session, notes: readonly GuardNote[]):
   }
 }
 
-async function selectGuards(session: Reader, source: string): Promise<readonly Guard[]> {
-  const rows = await select<{ kind: string; made: string; nights: string }>(
-    session,
-    sql`SELECT kind, made, nights FROM sources WHERE source = ${source} ORDER BY kind`,
-  );
-  return rows.map(({ kind, made, nights }) => ({ kind, made: JSON.parse(made), nights: JSON.parse(nights) }));
-}
+const selectGuards = (reader: Reader, source: string): Promise<readonly Guard[]> =>
+  select(reader, sql`SELECT kind, made, nights FROM sources WHERE source = ${source} ORDER BY kind`, [
+    "made",
+    "nights",
+  ]);
 
 /** The machine of a file where the ledger is one machine's alone. */
 const HERE = "";
 
-async function selectOutputs(session: Reader, where: Sql): Promise<readonly Output[]> {
-  const columns = sql`machine, path, kind, length, mtime_ns, digest, run, input`;
-  const rows = await select<Output>(
-    session,
-    sql`SELECT ${columns} FROM outputs WHERE ${where} ORDER BY run, input, path`,
+const selectOutputs = (reader: Reader, where: Sql): Promise<readonly Output[]> =>
+  select(
+    reader,
+    sql`SELECT nullif(machine, ${HERE}) AS machine, path, kind, length, mtime_ns, digest, run, input
+      FROM outputs WHERE ${where} ORDER BY run, input, path`,
   );
-  return rows.map(({ machine, ...row }) => ({ ...row, machine: machine === HERE ? undefined : machine }));
-}
 
 /** Older invocations make way, so that a check in a loop does not fill the disk. */
 const KEPT = 10_000;
 
-type InvocationRow = Omit<Invocation, "arguments" | "files" | "counts"> & {
-  readonly arguments: string;
-  readonly files: string;
-  readonly counts: string | undefined;
-};
-
 export const noteMethods = (database: Database): Notes => ({
-  guard: (source) => database.read((session) => selectGuards(session, source)),
+  guard: (source) => selectGuards(database.plain, source),
   noteGuard: (notes) => database.write((session) => noteGuards(session, notes)),
 
   output: async (path, machine = HERE) =>
-    (await database.read((session) => selectOutputs(session, sql`path = ${path} AND machine = ${machine}`)))[0],
-  outputs: ({ run, length } = {}) =>
-    database.read((session) => {
-      const ofRun = run === undefined ? run : sql`run = ${run}`;
-      return selectOutputs(session, every(ofRun, length === undefined ? length : sql`length = ${length}`));
-    }),
+    (await selectOutputs(database.plain, sql`path = ${path} AND machine = ${machine}`))[0],
+  outputs: (filter) =>
+    selectOutputs(database.plain, "run" in filter ? sql`run = ${filter.run}` : sql`length = ${filter.length}`),
   noteOutput: (output, { run, chunks = [], replaces } = {}) =>
     database.write(async (session) => {
       const { path, kind, length, mtimeNs, digest, input, machine = HERE } = output;
@@ -89,23 +76,15 @@ export const noteMethods = (database: Database): Notes => ({
       const rows = shown.map((digest) => [digest, startedAt]);
       if (rows.length > 0) await session.insert(WARNINGS, rows, "ON CONFLICT DO NOTHING");
     }),
-  invocations: async ({ commands, run, succeeded, last = KEPT } = {}) => {
-    const where = every(
-      commands && sql`command IN ${words(commands)}`,
-      run === undefined ? run : sql`run = ${run}`,
-      succeeded === undefined ? succeeded : sql`(exit_code = 0) = (${succeeded ? 1 : 0} = 1)`,
-    );
-    const rows = await select<InvocationRow>(
+  lastInvocation: async (commands, succeeded) => {
+    const ended = succeeded === true ? sql` AND exit_code = 0` : sql``;
+    const rows = await select<Invocation>(
       database.plain,
       sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version
-          FROM invocations WHERE ${where} ORDER BY id DESC LIMIT ${last}`,
+          FROM invocations WHERE command IN ${words(commands)}${ended} ORDER BY id DESC LIMIT 1`,
+      ["arguments", "files", "counts"],
     );
-    return rows.map(({ files, counts, ...row }) => ({
-      ...row,
-      arguments: JSON.parse(row.arguments),
-      files: JSON.parse(files),
-      counts: counts && JSON.parse(counts),
-    }));
+    return rows[0];
   },
   told: async (digests) => {
     const wanted = sql`SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted`;

@@ -4,30 +4,19 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
-import { type Database, type Session, scalar, select } from "./database.ts";
-import type { By, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState, Runs } from "./ledger.ts";
+import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
+import type { NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
 import { noteGuards } from "./notes.ts";
 import { noteSettlement } from "./settle.ts";
 import { assigned, type Columns, every, insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
-type RunRow = Omit<Run, keyof RunFacts | "paused"> &
-  Pick<Run, "createdAt" | "output"> & {
-    readonly id: string;
-    readonly facts: string;
-    readonly paused: string | undefined;
-  };
-
-export async function selectRuns(session: Session, rest: Sql): Promise<readonly Run[]> {
-  const rows = await select<RunRow>(
-    session,
-    sql`SELECT number, id, kind, state, created_at, ended_at, exit_code, output, paused, most_actions, sends, facts FROM runs ${rest}`,
+export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Run[]> {
+  const rows = await select<Run & { readonly facts: object }>(
+    reader,
+    sql`SELECT number, id AS run, kind, state, created_at, ended_at, exit_code, output, paused, most_actions, sends, facts FROM runs ${rest}`,
+    ["facts", "paused"],
   );
-  return rows.map(({ id, facts, paused, ...row }) => ({
-    ...(JSON.parse(facts) as Omit<RunFacts, "run" | "createdAt" | "output">), // by insertRun
-    ...row,
-    run: id,
-    paused: paused === undefined ? undefined : (JSON.parse(paused) as By), // by noteStop
-  }));
+  return rows.map(({ facts, ...row }) => ({ ...facts, ...row }));
 }
 
 /** Part of a transaction. @param ended of one that is not sent from here. @returns its number. */
@@ -69,9 +58,9 @@ export const runMethods = (database: Database): Runs => ({
       for await (const some of actions) await adoptActions(session, number, some);
       return number;
     }, "once"),
-  run: (id) => database.read(async (session) => (await selectRuns(session, sql`WHERE id = ${id}`))[0]),
-  runs: (filter = {}) => database.read((session) => selectFiltered(session, filter)),
-  counts: (run) => database.read((session) => countRun(session, run)),
+  run: async (id) => (await selectRuns(database.plain, sql`WHERE id = ${id}`))[0],
+  runs: (filter = {}) => selectFiltered(database.plain, filter),
+  counts: (run) => countRun(database.plain, run),
   noteSending: (run) =>
     database.write(async (session) => {
       const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
@@ -107,7 +96,7 @@ export const runMethods = (database: Database): Runs => ({
   },
 });
 
-async function selectFiltered(session: Session, filter: RunFilter): Promise<readonly Run[]> {
+async function selectFiltered(reader: Reader, filter: RunFilter): Promise<readonly Run[]> {
   const { ids, states, chunks, unwritten, last } = filter;
   const having = (is: Sql): Sql => sql`number IN (SELECT run FROM chunks WHERE ${is})`;
   const where = every(
@@ -117,12 +106,12 @@ async function selectFiltered(session: Session, filter: RunFilter): Promise<read
     unwritten && having(HAS_UNWRITTEN),
   );
   const limit = last === undefined ? sql`` : sql` LIMIT ${last}`;
-  return (await selectRuns(session, sql`WHERE ${where} ORDER BY number DESC${limit}`)).toReversed();
+  return (await selectRuns(reader, sql`WHERE ${where} ORDER BY number DESC${limit}`)).toReversed();
 }
 
-async function countRun(session: Session, run: number): Promise<RunCounts> {
+async function countRun(reader: Reader, run: number): Promise<RunCounts> {
   const rows = await select<{ state: ChunkState; n: number; actions: number; accepted: number; rejected: number }>(
-    session,
+    reader,
     sql`SELECT state, count(*) AS n, sum(count) AS actions, sum(accepted) AS accepted, sum(rejected) AS rejected
       FROM chunks WHERE run = ${run} AND state <> 'split' GROUP BY state`,
   );

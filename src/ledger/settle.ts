@@ -4,7 +4,7 @@ import { overwrites } from "../actions/marks.ts";
 import { forget, planAgain, storeSettled } from "./answers.ts";
 import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
-import { type Database, type Session, scalar, select } from "./database.ts";
+import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
 import type { By, Origin, Settlement, Settling } from "./ledger.ts";
 import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
 
@@ -15,9 +15,7 @@ export const settleMethods = (database: Database): Settling => ({
       let [settled, rest]: [number, number | undefined] = [chunk, undefined];
       if (most !== undefined && most < count) {
         if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
-        const places = Array.from({ length: count }, (_, at) => at);
-        const parts = [places.slice(0, most), places.slice(most)];
-        [settled = chunk, rest] = await cut(session, run, chunk, parts, state);
+        [settled = chunk, rest] = await cut(session, run, chunk, (place) => (place < most ? 0 : 1), state);
       }
       if (!(await decide(session, run, settled, decision, by))) return undefined;
       await noteSettlement(session, run, settled, decision, by);
@@ -38,7 +36,7 @@ export const settleMethods = (database: Database): Settling => ({
       await database.wake(session);
       return flying;
     }),
-  settlements: (run) => database.read((session) => selectSettlements(session, sql`run = ${run}`)),
+  settlements: (run) => selectSettlements(database.plain, sql`run = ${run}`),
 });
 
 async function decide(
@@ -67,8 +65,8 @@ export async function noteSettlement(
   await session.run(insertInto("settlements", { run, chunk, decision, who, at, reason }));
 }
 
-export const selectSettlements = (session: Session, where: Sql): Promise<readonly Settlement[]> =>
-  select(session, sql`SELECT chunk, decision, who, at, reason FROM settlements WHERE ${where} ORDER BY id`);
+export const selectSettlements = (reader: Reader, where: Sql): Promise<readonly Settlement[]> =>
+  select(reader, sql`SELECT chunk, decision, who, at, reason FROM settlements WHERE ${where} ORDER BY id`);
 
 interface Found {
   readonly subject: string;

@@ -3,7 +3,7 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { storeAnswers } from "./answers.ts";
 import { beginAttempt, doubtVanished, endAttempt, selectAttempts } from "./attempts.ts";
-import { cut, mustPass, readBody, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { cut, mustPass, readBody, readWhole, selectChunks } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
 import type { Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
@@ -12,11 +12,10 @@ import { HAS_UNWRITTEN } from "./runs.ts";
 import { every, sql, words } from "./sql.ts";
 
 export const stepMethods = (database: Database): Chunks => ({
-  chunks: (run, { states, unwritten } = {}) =>
-    database.read((session) => {
-      const ofStates = states && sql`state IN ${words(states)}`;
-      return selectChunks(session, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
-    }),
+  chunks: (run, { states, unwritten } = {}) => {
+    const ofStates = states && sql`state IN ${words(states)}`;
+    return selectChunks(database.plain, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
+  },
   async nextChunk(run, lane, stage) {
     const where = every(sql`run = ${run} AND lane = ${lane}`, stage === undefined ? stage : sql`stage = ${stage}`);
     const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
@@ -44,12 +43,7 @@ export const stepMethods = (database: Database): Chunks => ({
     database.write(async (session) => {
       const { httpStatus, detail } = given;
       if (!(await endAttempt(session, run, chunk, given))) return [];
-      const { count } = await readChunk(session, run, chunk);
-      const places = Array.from({ length: count }, (_, at) => at);
-      const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) =>
-        places.slice(at * most, (at + 1) * most),
-      );
-      const numbers = await cut(session, run, chunk, parts, "planned");
+      const numbers = await cut(session, run, chunk, (place) => Math.floor(place / most), "planned");
       await mustPass(session, run, chunk, "split", { httpStatus, detail });
       await session.run(
         sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
@@ -57,7 +51,7 @@ export const stepMethods = (database: Database): Chunks => ({
       return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${numbers[0]} AND ${numbers.at(-1)}`);
     }),
   doubtVanished: (run, at) => database.write((session) => doubtVanished(session, run, at)),
-  attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
+  attempts: (run) => selectAttempts(database.plain, sql`attempts.run = ${run}`),
   outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
 });
 
@@ -67,7 +61,7 @@ async function store(session: Session, run: number, answered: Answered): Promise
   const count = (wanted: string): number => answers.filter(({ outcome }) => outcome === wanted).length;
   const [accepted, doubts] = [count("accepted"), count("in doubt")];
   const kept = doubts > 0 ? raw : undefined;
-  const given = { at, class: "answered", httpStatus, raw: kept, claim: claim && { claim, attempt } };
+  const given = { at, class: "answered", httpStatus, raw: kept, claim, attempt };
   const said = `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
   const late = { answer: raw, said, mayBeTaken: accepted + doubts > 0 };
   if (!(await endAttempt(session, run, chunk, given, late))) return { isStored: false, doubt: undefined };

@@ -61,8 +61,8 @@ export async function status(
   const all = [...new Map([...open, ...newest].map((run) => [run.number, run])).values()];
   const runs: RunStatus[] = [];
   for (const run of all.sort((a, b) => b.number - a.number)) runs.push(await statusOf(ledger, run, environment));
-  const [succeeded] = await ledger.invocations({ commands: NIGHTLY, succeeded: true, last: 1 });
-  const [latest] = await ledger.invocations({ commands: NIGHTLY, last: 1 });
+  const succeeded = await ledger.lastInvocation(NIGHTLY, true);
+  const latest = await ledger.lastInvocation(NIGHTLY);
   return {
     ...{ hasLedger: true, problem, runs, succeeded },
     holder: await ledger.holder(LOCK),
@@ -128,7 +128,7 @@ export interface Found {
   /** Why the ledger does not know everything that was sent. */
   readonly problem: Failure | undefined;
   readonly hasLedger: boolean;
-  readonly actions: readonly (FoundAction & { readonly environment: string })[];
+  readonly actions: readonly FoundAction[];
   /** Ids that differ from this one only in their form, where nothing was found. */
   readonly similar: readonly string[];
 }
@@ -138,14 +138,7 @@ export async function find({ cwd }: RunContext, environment: Environment, id: st
   await using ledger = await findLedgerOf(environment);
   const problem = await lostRunsOf(environment, ledger, cwd);
   if (ledger === undefined) return { problem, hasLedger: false, actions: [], similar: [] };
-  const found = await ledger.about(withoutNul(id));
-  const runs = new Map(
-    (await ledger.runs({ ids: [...new Set(found.map(({ runId }) => runId))] })).map((run) => [run.run, run]),
-  );
-  const actions = found.map((action) => ({
-    ...action,
-    environment: runs.get(action.runId)?.environment ?? environment.name,
-  }));
+  const actions = await ledger.about(withoutNul(id));
   const similar = actions.length > 0 ? [] : await similarIds(ledger, id);
   return { problem, hasLedger: true, actions, similar };
 }

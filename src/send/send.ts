@@ -285,7 +285,7 @@ async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<
   const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
   const given: Given = {
     ...{ at, class: reading.kind, httpStatus, detail: "detail" in reading ? withBody(reading) : undefined },
-    ...(claim !== undefined && { claim: { attempt, claim } }),
+    ...{ claim, attempt },
   };
   if (reading.kind === "too large") return tooLarge(way, made, given);
   const whole = environment.refusalsAreWhole;

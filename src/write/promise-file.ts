@@ -110,7 +110,8 @@ async function placeOf(
 async function hadContent(ledger: Ledger, run: Run, path: string): Promise<boolean> {
   const known = await ledger.output(path, machineOf(ledger));
   if (known === undefined || known.length === 0) return false;
-  return (await ledger.chunks(run.number)).some(({ isWritten }) => isWritten);
+  const decided = await ledger.chunks(run.number, { states: ["answered", "settled"] });
+  return decided.length > (await ledger.chunks(run.number, { unwritten: true })).length;
 }
 
 /**

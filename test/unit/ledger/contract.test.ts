@@ -397,8 +397,8 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     };
     await ledger.noteInvocation(invocation, ["d1"]);
     await ledger.noteInvocation({ ...invocation, command: "plan", exitCode: 3, run: undefined, error: "no" }, ["d1"]);
-    expect(await ledger.invocations({ commands: ["stream"], succeeded: true, last: 1 })).toEqual([invocation]);
-    expect((await ledger.invocations()).map(({ command }) => command)).toEqual(["plan", "stream"]);
+    expect(await ledger.lastInvocation(["stream", "plan"], true)).toEqual(invocation);
+    expect(await ledger.lastInvocation(["stream", "plan"])).toMatchObject({ command: "plan", error: "no" });
     expect(await ledger.told(["d1", "d2"])).toEqual(new Set(["d1"]));
   });
 

@@ -355,7 +355,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const { one, other, run, claim, begin } = await twoWorkers({ sales: [{ id: "a" }, { id: "b" }] });
     await begin(1);
     await other.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
-    const late = { at: at(3), class: "too large", httpStatus: 413, claim: { claim, attempt: 1 } };
+    const late = { at: at(3), class: "too large", httpStatus: 413, claim, attempt: 1 };
     expect(await one.split(run, 1, 1, late)).toEqual([]);
     expect(await other.chunks(run)).toMatchObject([{ state: "in doubt", detail: "a late answer says: too large" }]);
   });
