@@ -112,7 +112,7 @@ export interface RunInput {
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** What the plan knows of a run. All but the first four fields is kept as it is given. */
-export interface RunFacts {
+interface RunFacts {
   /** 8 hex digits. */
   readonly run: string;
   /** UTC in ISO 8601, as all times here. */
