@@ -2,7 +2,16 @@
 
 import { fold } from "../actions/nearest.ts";
 import { fieldsOf, readColumns } from "../map/columns.ts";
-import { areMost, type Column, type Evidence, hasFewValues, isUniqueButForGaps, mayBeId, textIn } from "./evidence.ts";
+import {
+  areMost,
+  type Column,
+  type Evidence,
+  hasFewValues,
+  isUniqueButForGaps,
+  mayBeId,
+  saysSeveral,
+  textIn,
+} from "./evidence.ts";
 import {
   isIdName,
   isIdOfOther,
@@ -31,7 +40,7 @@ const SHAPES = {
     !namesSurcharge(column.name),
   orderTime: ({ times }) => times !== undefined,
   status: hasFewValues,
-  quantity: ({ isCount }) => isCount,
+  quantity: ({ isNumber }) => isNumber,
   currency: (column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text)),
   eventName: ({ times }) => times === undefined,
   startTime: (column) => column.times !== undefined || looksLikeTime(column),
@@ -79,8 +88,12 @@ export interface Columns {
   /** All that may be the price, that of one ticket first. */
   readonly prices: readonly Column[];
   readonly currency: Column | undefined;
-  /** Numbers of tickets in a row. */
+  /** Columns named like the number of tickets in a row, and holding one. */
   readonly quantities: readonly Column[];
+  /** All that may count the tickets of a row, by their names or their cells. */
+  readonly counts: readonly Column[];
+  /** The only column named like a number of tickets, where it says 1 in every row beside a ticket's id. */
+  readonly one: Column | undefined;
   /** The id of a row that is an order of several tickets. */
   readonly order: Column | undefined;
   /** The price, where it is negative in some rows: they give something back. */
@@ -101,9 +114,10 @@ export function columnsOf({ columns, rows, lists = [], items }: Evidence): Colum
     );
   const prices = pricesIn(all);
   const refunds = prices.slice(0, 1).find(({ values }) => [...values.keys()].some(isNegative));
-  const quantities = find("quantity");
+  const numbers = find("quantity");
+  const isOneEach = numbers.length === 1 && numbers.every(({ isCount }) => !isCount);
   const mayBeTicket = (column: Column): boolean =>
-    (!quantities.includes(column) || fold(column.name) === "ticketid") && !isIdOfOther(column.name);
+    (!numbers.includes(column) || fold(column.name) === "ticketid") && !isIdOfOther(column.name);
   const named = find("ticketId").filter(mayBeTicket);
   const ticket =
     all.find(({ name }) => items !== undefined && name === "item") ??
@@ -115,11 +129,16 @@ export function columnsOf({ columns, rows, lists = [], items }: Evidence): Colum
   );
   const order = all.find(
     (column) =>
-      column.isUnique && mayBeId(column) && mayBeTicket(column) && (isIdName(column.name) || isOrderName(column.name)),
+      column.isUnique &&
+      mayBeId(column) &&
+      mayBeTicket(column) &&
+      (isOrderName(column.name) || (isIdName(column.name) && !namesTickets(column.name))),
   );
   const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
   const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
-  return {
+  const one = isOneEach && ticket !== undefined && ticket !== order ? numbers[0] : undefined;
+  const quantities = one === undefined ? numbers : [];
+  const columnsFound: Columns = {
     all,
     empty: usable.filter(({ filled }) => filled === 0),
     rows,
@@ -130,10 +149,37 @@ export function columnsOf({ columns, rows, lists = [], items }: Evidence): Colum
     prices,
     currency: find("currency")[0],
     quantities,
+    counts: [],
+    one,
     order: quantities.length === 0 ? undefined : order,
     refunds,
     find,
   };
+  return { ...columnsFound, counts: countsIn(columnsFound) };
+}
+
+/** By their names or their texts; else the one that divides the price, or several of a kind of ticket each. Of JSON, those of an item. */
+function countsIn(columns: Columns): readonly Column[] {
+  const { all, quantities, items, one } = columns;
+  if (one !== undefined) return [];
+  const said = [...quantities, ...all.filter((column) => !quantities.includes(column) && areMost(column, saysSeveral))];
+  const divider = said.length > 0 ? undefined : dividesPrice(columns);
+  const counts = said.length > 0 ? said : divider === undefined ? countsOfKinds(columns) : [divider];
+  const inOrder = [...counts].sort((one, other) => one.index - other.index);
+  return items === undefined ? inOrder : inOrder.filter(({ name }) => name.startsWith("item."));
+}
+
+/** The number of tickets that a cell says; 0 where it says none. */
+export const countIn = (cells: readonly string[], column: Column): number =>
+  Number(/\d+/.exec(textIn(cells, column))?.[0] ?? 0);
+
+/** Two or more columns of small numbers, with a 0 in some row, of which every row has one: `Standing` 2, `Balcony` 0. */
+function countsOfKinds({ all, rows, ticket }: Columns): readonly Column[] {
+  const counts = all.filter(
+    (column) => column.isNumber && column !== ticket && column.values.has("0") && !isIdName(column.name),
+  );
+  const totals = rows.map((cells) => counts.reduce((sum, column) => sum + countIn(cells, column), 0));
+  return counts.length > 1 && Math.min(...totals) > 0 && Math.max(...totals) > 1 ? counts : [];
 }
 
 /** Whether a column says no more than the sign of the amount: one text in rows of refunds, another in all others. */
@@ -153,7 +199,7 @@ function isUniqueAmongSales(column: Column, refunds: Column | undefined, rows: C
 const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);
 
 /** A column of small whole numbers that divides different amounts to the same price: 60.00 by 3, 40.00 by 2. */
-export function dividesPrice({ all, rows, prices: [price] }: Columns): Column | undefined {
+function dividesPrice({ all, rows, prices: [price] }: Columns): Column | undefined {
   const read = price?.amounts?.readings[0].read;
   if (price === undefined || read === undefined) return undefined;
   return all.find((column) => {

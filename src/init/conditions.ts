@@ -103,6 +103,15 @@ export function currencyExpected(currency: Column | undefined): readonly Entry[]
   return [{ key, value: ask(asked) }];
 }
 
+/** What is expected of a number of tickets that is 1 in every row: two tickets would go as one. */
+export function oneExpected(one: Column | undefined): readonly Entry[] {
+  if (one === undefined) return [];
+  const { name: key, values, filled, rows } = one;
+  const texts = [...values.keys(), ...(filled < rows ? [""] : [])];
+  const note = "each row is one ticket; a row with another number is an error, as it would be sent as one";
+  return [{ key, value: texts.length === 1 ? (texts[0] ?? "") : texts, note }];
+}
+
 /** What a column must hold. */
 type Test = readonly [name: string, value: Value];
 
@@ -148,10 +157,10 @@ function laterTests({ status, mark }: Deciding, time: Column | undefined): reado
 export function actionItem(
   key: ActionName,
   note: string | undefined,
-  when: readonly Line[],
+  before: readonly Line[],
   fields: readonly Line[],
 ): Value {
-  const block = [...when, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
+  const block = [...before, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
   return { block: [{ key, value: { block }, note }] };
 }
 

@@ -91,7 +91,9 @@ export interface Column {
   readonly amounts: Amounts | undefined;
   /** Amounts that could be nothing else: with a sign, or two decimals. */
   readonly isMoney: boolean;
-  /** Small whole numbers of which one is no 1, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
+  /** Small whole numbers, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
+  readonly isNumber: boolean;
+  /** Likewise, of which one is no 1. */
   readonly isCount: boolean;
   /** Whether cells hold several values each, with marks between them. */
   readonly holdsLists: boolean;
@@ -142,6 +144,7 @@ function columnOf(name: string, index: number, cells: readonly string[]): Column
   const counted = { name, index, rows: cells.length, filled, values };
   const times = timesOf(counted);
   const amounts = times === undefined ? amountsOf(counted) : undefined;
+  const isNumber = areMost(counted, (text) => COUNT.test(text));
   const lists = [...values.keys()].filter(
     (text) => /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text),
   );
@@ -153,9 +156,8 @@ function columnOf(name: string, index: number, cells: readonly string[]): Column
     isMoney:
       amounts !== undefined &&
       (amounts.signs.length > 0 || areMost(counted, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text))),
-    isCount:
-      areMost(counted, (text) => COUNT.test(text)) &&
-      [...values.keys()].some((text) => COUNT.test(text) && Number(text) !== 1),
+    isNumber,
+    isCount: isNumber && [...values.keys()].some((text) => COUNT.test(text) && Number(text) !== 1),
     holdsLists: lists.length > 0 && lists.length * 20 >= values.size,
   };
 }
@@ -266,10 +268,14 @@ function amountsOf(column: Cells): Amounts | undefined {
 /** Of so many words beside amounts the user can say what each means. */
 const MOST_WORDS = 8;
 
+/** `2 x Adult`, `Adult ×2`. */
+export const saysSeveral = (text: string): boolean => /^\d{1,3} ?[x×] ?\p{L}{3}|\p{L}{3}.* [x×] ?\d{1,3}$/u.test(text);
+
 /** An id is short, and is not a time, an amount, an address or an answer to a question. */
 export function mayBeId(column: Column): boolean {
   const { name } = column;
   if (column.times !== undefined || column.isMoney || column.holdsLists || holdsEmails(column)) return false;
+  if (areMost(column, saysSeveral)) return false;
   if (minorUnitsIn(name) !== undefined || says(name, "price", "inAll", "surcharge") || name.includes("?")) return false;
   return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 }

@@ -6,7 +6,7 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { fieldsOf } from "../map/columns.ts";
 import { askedIn } from "../map/source.ts";
-import { type Columns, called, columnsOf, dividesPrice, fieldColumns, followsRefunds, titleIn } from "./columns.ts";
+import { type Columns, called, columnsOf, fieldColumns, followsRefunds, titleIn } from "./columns.ts";
 import {
   actionItem,
   currencyExpected,
@@ -16,6 +16,7 @@ import {
   eventStatusShown,
   expectLines,
   invalidationItems,
+  oneExpected,
   whenLines,
 } from "./conditions.ts";
 import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
@@ -123,12 +124,14 @@ function withAction(view: View): readonly Line[] {
   const each = isSale ? eachLines(columns) : itemLines(columns);
   const rules = rulesOf(view, time);
   const currency = takes(action, "price") ? currencyExpected(columns.currency) : [];
+  const one = isSale ? oneExpected(columns.one) : [];
   const happensNowAndThen =
     !isSale && takes(action, "orderTime") && time.columns.some(({ filled, rows }) => filled < rows);
   const needsRules =
     ![...rules.source, ...rules.fields].every(isAsNamed) ||
     Object.values(deciding).some(({ length }) => length > 0) ||
     each.length > 0 ||
+    one.length > 0 ||
     columns.refunds !== undefined ||
     evidence.skip.length > 0 ||
     currency.some(({ value }) => isAsked(value)) ||
@@ -152,7 +155,7 @@ function withAction(view: View): readonly Line[] {
     ...listsShown(columns),
     ...zoneLines(used, columns.all),
     ...each,
-    ...(isEventAction(action) ? [] : expectLines(currency, deciding.status, deciding.blank)),
+    ...(isEventAction(action) ? [] : expectLines([...currency, ...one], deciding.status, deciding.blank)),
     ...evidence.skip,
     ...(rules.source.length === 0 ? [] : [{ key: "fields", value: { block: rules.source } }]),
     ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
@@ -208,32 +211,37 @@ const itemLines = ({ items }: Columns): readonly Entry[] =>
 
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 function eachLines(columns: Columns): readonly Entry[] {
-  const { quantities, order, ticket, items } = columns;
+  const { counts, items } = columns;
   if (items !== undefined) return itemLines(columns);
-  const [quantity, ...more] = quantities;
-  const asked = (what: string): readonly Entry[] => [
-    {
-      key: "each",
-      value: flow({
-        count: ask(
-          `${what}, if a row is so many tickets; then ticketId needs {n}, and a price of all of them divide: docs/mapping.md, A quantity. Else remove this line`,
-        ),
-      }),
-    },
-  ];
-  if (quantity === undefined) {
-    const divider = dividesPrice(columns);
-    return divider === undefined ? [] : asked(`${inner(divider)}, by which the price is the same in more rows`);
-  }
-  if (more.length > 0) return asked(quantities.map(inner).join(" and "));
-  if (order === undefined || (ticket !== undefined && fold(ticket.name) === "ticketid")) return asked(inner(quantity));
+  const [count, ...more] = counts;
+  if (count === undefined) return [];
+  if (more.length > 0 || orderCounted(columns) !== count) return eachAsked(columns);
   return [
     {
       key: "each",
-      value: flow({ count: template(quantity) }),
+      value: flow({ count: template(count) }),
       note: "guess: each row is an order of so many tickets",
     },
   ];
+}
+
+function eachAsked({ counts, quantities, items }: Columns): readonly Entry[] {
+  if (counts.length === 0) return [];
+  const isByPrice = counts.every(({ isNumber }) => isNumber) && counts.length === 1 && quantities.length === 0;
+  const names = `${counts.map(inner).join(" and ")}${isByPrice ? ", by which the price is the same in more rows" : ""}`;
+  const what = items === undefined ? "a row" : `an item of ${items}`;
+  const how =
+    counts.length > 1
+      ? "give each its own action, with its count and price, and {n} in its ticketId"
+      : "then ticketId needs {n}, and a price of all of them divide";
+  const asked = `${names}, if ${what} is so many tickets; ${how}: docs/mapping.md, A quantity. Else remove this line`;
+  return [{ key: "each", value: flow({ count: ask(asked) }) }];
+}
+
+/** The number of tickets of an order, where a row is one and names no ticket. */
+function orderCounted({ quantities, order, ticket, items }: Columns): Column | undefined {
+  const isTicket = ticket !== undefined && fold(ticket.name) === "ticketid";
+  return quantities.length === 1 && order !== undefined && items === undefined && !isTicket ? quantities[0] : undefined;
 }
 
 /** Rules for the source and for its action, and the columns of times beside that of the action. */
@@ -248,9 +256,9 @@ function rulesOf({ evidence, columns, taken: { action, isNamed = false } }: View
   if (isEventAction(action)) return eventRules(columns, action, named);
   const isSale = action === "soldTicket";
   const isResale = action === "resoldTicket";
-  const { all, quantities, prices } = columns;
+  const { all, prices } = columns;
   const priced = isResale ? prices.filter(({ name }) => !namesBefore(name)) : prices;
-  const quantity = isSale && quantities.length === 1 && columns.order !== undefined ? quantities[0] : undefined;
+  const quantity = isSale ? orderCounted(columns) : undefined;
   const whichUser =
     action === "claimedTicket"
       ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
@@ -325,7 +333,7 @@ function newEventItem(columns: Columns) {
   const [name] = find("eventName").filter((column) => !isEventIdName(column.name));
   const times = timesOfEvent(columns).filter(({ column }) => !ids.includes(column));
   const elsewhere = "or remove newEvent, if the events are registered elsewhere";
-  const what = currency === undefined ? "the currency of the events, such as EUR" : inner(currency);
+  const what = `the currency of the events, such as ${currency === undefined ? "EUR" : inner(currency)}`;
   const asksName = name === undefined && ids.length === 0;
   const fields: readonly Entry[] = [
     ...(asksName ? [{ key: "eventName", value: ask("what the event is called; this is public") }] : []),
@@ -348,7 +356,9 @@ function itemsOf(
 ): readonly (Value | Comment)[] {
   if (isEventAction(action)) return [actionItem(action, why, eventStatusShown(deciding), fields)];
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
-  const item = actionItem(action, why, whenLines(deciding, action, columns, ofTime), fields);
+  const each = action === "soldTicket" && columns.items !== undefined ? eachAsked(columns) : [];
+  const when = whenLines(deciding, action, columns, ofTime);
+  const item = actionItem(action, why, [...when, ...each], fields);
   return action === "soldTicket"
     ? [item, ...entriesShown(deciding), ...invalidationItems(deciding, columns, ofTime)]
     : [item];

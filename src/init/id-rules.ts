@@ -42,7 +42,7 @@ export function eventIdRule({ all, find }: Columns): { readonly column: Column |
 }
 
 /** The id of what is sold, which is different in every row. */
-export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLists }: Columns): Entry {
+export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLists, items }: Columns): Entry {
   const key = "ticketId";
   if (ticketLists !== undefined)
     return {
@@ -51,7 +51,7 @@ export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLis
       note: "each: gives an action for each of them, with its id in {item.…}: docs/mapping.md, One row, several tickets",
     };
   const total = allRowsText(rows.length);
-  if (order !== undefined && quantities.length > 0 && !isField(ticket))
+  if (order !== undefined && items === undefined && quantities.length > 0 && !isField(ticket))
     return {
       key,
       value: { inQuotes: `${inner(order)}-{n}` },

@@ -3,7 +3,7 @@
 import { currencyDigits } from "../actions/currencies.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
-import { type Columns, unreadPrice } from "./columns.ts";
+import { type Columns, countIn, unreadPrice } from "./columns.ts";
 import { type Entry, flow, type Line, type Value } from "./config-text.ts";
 import { type Amounts, type Column, textIn } from "./evidence.ts";
 import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
@@ -13,14 +13,37 @@ import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 export function priceLines(columns: Columns, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
   if (price === undefined) return [unreadRule(unreadPrice(columns))];
-  const areRivals = others.length > 0 && prices.some(({ name }) => says(name, "inAll")) && !isUnitPrice(price, columns);
+  const areOfKinds = columns.counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
+  const areRivals = others.length > 0 && areOfKinds && !isUnitPrice(price, columns);
+  const [count, ...counts] = quantity === undefined ? columns.counts : [];
+  const divider = quantity ?? (counts.length === 0 && count?.isNumber ? count : undefined);
   const ways = (areRivals ? prices : [price]).flatMap((column) =>
-    dividersOf(column, quantity, columns.rows).flatMap((by) => waysOf(column, by, columns.currency)),
+    dividersOf(column, divider, columns.rows, count !== undefined).flatMap((by) =>
+      waysOf(column, by, columns.currency),
+    ),
   );
-  const order = areRivals ? undefined : priceOfOrder(price, columns, quantity);
-  if (order === undefined) return waysLines(ways, others);
-  const question = `what one ticket cost: ${order}. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`;
+  if (areRivals) return waysLines(ways);
+  const order = priceOfOrder(price, columns, quantity);
+  const several = order ?? (count === undefined ? undefined : priceOfCounted(price, columns));
+  if (several === undefined) return waysLines(ways, others);
+  const all = order === undefined ? "of all of them" : "of the order";
+  const how =
+    order === undefined
+      ? "divide it, or give each kind its own: docs/mapping.md, A quantity"
+      : "the export needs a column with the price of a ticket";
+  const question = `what one ticket cost: ${several}. If that is the price of each, take the next line without its #; if it is that ${all}, ${how}`;
   return [{ key: "price", value: ask(question), note: REMOVE }, ...ways.map(choice)];
+}
+
+/** A row that may be several tickets, with its one amount. */
+function priceOfCounted(price: Column, { counts, rows }: Columns): string | undefined {
+  if (namesTicketPrice(price.name)) return undefined;
+  const ticketsIn = (cells: readonly string[]): number => counts.reduce((sum, count) => sum + countIn(cells, count), 0);
+  const cells = rows.find((each) => ticketsIn(each) > 1) ?? rows[0] ?? [];
+  const shown = [...counts, price].map(
+    (column) => `${cleanText(column.name, 40)} ${cleanText(textIn(cells, column), 20)}`,
+  );
+  return `a row has ${shown.join(", ")}`;
 }
 
 function unreadRule(column: Column | undefined): Entry {
@@ -61,8 +84,10 @@ function dividersOf(
   column: Column,
   quantity: Column | undefined,
   rows: Columns["rows"],
+  isAsked: boolean,
 ): readonly (Column | undefined)[] {
   if (quantity === undefined || namesTicketPrice(column.name)) return [undefined];
+  if (isAsked) return [undefined, quantity];
   const filled = rows.filter((cells) => textIn(cells, column) !== "" && textIn(cells, quantity) !== "");
   // The price of one ticket is the same for different numbers of tickets.
   const isAlike = [...Map.groupBy(filled, (cells) => textIn(cells, column))].some(
@@ -74,9 +99,11 @@ function dividersOf(
 /** Why an amount may be what several tickets cost. */
 function priceOfOrder(price: Column, columns: Columns, quantity: Column | undefined): string | undefined {
   const { ticketLists, items } = columns;
+  // An amount of an item is that item's.
+  if (price.name.startsWith("item.")) return undefined;
   const shared = quantity === undefined ? sharedInOrders(price, columns) : undefined;
   if (shared !== undefined || namesTicketPrice(price.name)) return shared;
-  const list = ticketLists ?? (price.name.startsWith("item.") ? undefined : items);
+  const list = ticketLists ?? items;
   return list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`;
 }
 
@@ -94,7 +121,8 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string |
     const orders = [...Map.groupBy(filled, (cells) => textIn(cells, column))]
       .map(([order, of]) => ({ order: cleanText(order, 40), amounts: of.map((cells) => textIn(cells, price)) }))
       .filter(({ amounts }) => amounts.length > 1);
-    const once = orders.find(({ amounts }) => amounts.filter((text) => text !== "").length === 1);
+    const areOnce = orders.every(({ amounts }) => amounts.filter((text) => /[1-9]/.test(text)).length <= 1);
+    const once = orders.find(({ amounts }) => amounts.filter((text) => text !== "").length === 1 || areOnce);
     if (once !== undefined) return `${once.order} has ${rowsText(once.amounts.length)} and one ${name}`;
     const [first] = orders;
     if (mayBeOrders && first !== undefined && orders.every(({ amounts }) => new Set(amounts).size === 1))

@@ -70,9 +70,10 @@ function namedLike(
 }
 
 /** By what the names of the columns speak of: events, scans, sales. */
-function spokenOf({ fileName, columns }: Evidence, { prices, all, order, currency, find }: Columns): Taken {
+function spokenOf({ fileName, columns, items }: Evidence, { prices, all, order, currency, find }: Columns): Taken {
   const isUnpriced = prices.length === 0;
   const mayBeEvents =
+    items === undefined &&
     find("eventName").length > 0 &&
     (currency !== undefined || (find("userId").length === 0 && find("startTime").length > 0));
   const ofSales = columns.filter(({ name }) => mayNameSale(name));

@@ -20,19 +20,21 @@ function fillIn(yaml: string, answers: Answers): string {
   });
 }
 
-/** From init to stream; gives what the service accepted. */
-async function sendAsNewcomer(folder: string, answers: Answers): Promise<readonly string[]> {
+/** From init to stream; gives what the service accepted, and how many answers that took. */
+async function sendAsNewcomer(folder: string, answers: Answers, warned: readonly string[] = []) {
   const place = openWorkplace({ isWarm: true });
   for (const name of readdirSync(fixture(folder))) place.write(name, readFileSync(fixture(`${folder}/${name}`)));
   const names = readdirSync(fixture(folder));
   const written = await place.tickets(["init", ...names]);
   expect(written.exitCode).toBe(0);
   const inputs = /^Next: tickets plan (.*) --preview$/m.exec(written.stderr)?.[1]?.split(" ") ?? [];
-  place.write("tickets.config.yaml", fillIn(place.read("tickets.config.yaml"), [...answers, ...ANSWERS]));
+  const asked = place.read("tickets.config.yaml");
+  place.write("tickets.config.yaml", fillIn(asked, [...answers, ...ANSWERS]));
   const streamed = await place.tickets(["stream", ...inputs]);
   expect(streamed.exitCode).toBe(0);
-  expect(streamed.stderr).not.toMatch(/^warning: (?!order-time-far)/m);
-  return acceptedIn(place);
+  const warnings = [...streamed.stderr.matchAll(/^warning: (?!order-time-far)([\w-]+)/gm)].map(([, rule]) => rule);
+  expect(warnings).toEqual(warned);
+  return { accepted: acceptedIn(place), edits: asked.split("<FILL IN: ").length - 1 };
 }
 
 const acceptedIn = (place: Workplace): readonly string[] =>
@@ -46,7 +48,9 @@ const acceptedIn = (place: Workplace): readonly string[] =>
     });
 
 test("a box office whose refunds are negative rows, and the log of its doors", async () => {
-  expect(await sendAsNewcomer("newcomer/box-office", [["the value that gives this action", "OK"]])).toEqual([
+  const { accepted, edits } = await sendAsNewcomer("newcomer/box-office", [["the value that gives this action", "OK"]]);
+  expect(edits).toBe(4);
+  expect(accepted).toEqual([
     "newEvent V77 success",
     "soldTicket 4006381001 success",
     "soldTicket 4006381002 success",
@@ -66,8 +70,28 @@ test("the report of a cash desk: titles above its header, several tickets a row,
     ["tells one buyer from another", '"{Bon}"'],
     ["the date", "2026-11-27"],
   ];
-  expect(await sendAsNewcomer("newcomer/cash-desk", answers)).toEqual([
+  const { accepted, edits } = await sendAsNewcomer("newcomer/cash-desk", answers);
+  expect(edits).toBe(6);
+  expect(accepted).toEqual([
     "newEvent sturm-2026-11-27 success",
     ...["701-1", "701-2", "702-1", "703-1", "703-2", "703-3", "704-1"].map((id) => `soldTicket ${id} success`),
+  ]);
+});
+
+test("a web shop's JSON: orders in a list in an object, their tickets in lists, one cancelled", async () => {
+  const answers: Answers = [
+    ["the values of a sale", "[paid, cancelled]"],
+    ["the values of tickets that are no longer valid", "cancelled"],
+    ["the currency", '"{event.currency}"'],
+  ];
+  const { accepted, edits } = await sendAsNewcomer("newcomer/web-shop", answers, ["order-time-missing"]);
+  expect(edits).toBe(3);
+  expect(accepted).toEqual([
+    "newEvent ev-5 success",
+    "soldTicket BN-000117 success",
+    "soldTicket BN-000118 success",
+    "soldTicket BN-000119 success",
+    "soldTicket BN-000120 success",
+    "invalidatedTicket BN-000120 success",
   ]);
 });

@@ -1,6 +1,8 @@
 /** What would send wrong prices or people if it were guessed is asked. */
 
 import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
+import { tableOfObjects } from "../../../src/init/json-table.ts";
 import { bodyOf } from "./configs.ts";
 
 const linesWith = (word: string, fileName: string, csv: string): readonly string[] =>
@@ -93,6 +95,111 @@ describe("rows of several tickets", () => {
     const [first, ...choices] = linesWith("price:", "orders.csv", csv);
     expect(choices).toHaveLength(prices === 1 ? 0 : prices);
     expect(first).toContain(prices === 1 ? 'divide: "{Quantity}"' : "<FILL IN: one of the next lines");
+  });
+
+  const bookings = (counts: string, price: string, ...rows: readonly string[]): string =>
+    `${[
+      `Order ID,Event ID,Email,${counts},${price},Order Date`,
+      ...rows.map((row, at) => `A${at},e1,u${at}@x.example,${row},2026-05-0${at + 1}T10:00:00Z`),
+    ].join("\n")}\n`;
+
+  test.each([
+    ["Adults", "Children"],
+    ["Erwachsene", "Kinder"],
+    ["Adultes", "Enfants"],
+    ["Persons", "Kids"],
+    ["Pax", "Qty"],
+    ["Standing", "Balcony"],
+    ["Tickets", "Guests"],
+  ])("the amount of a row is no ticket's before its counts are clear: %s, %s", (one, other) => {
+    for (const price of ["Total", "Price", "Amount"]) {
+      const csv = bookings(`${one},${other}`, price, "2,1,60.00", "1,0,25.00", "0,2,50.00");
+      expect(linesWith("each:", "bookings.csv", csv)).toEqual([
+        `each: {count: "<FILL IN: {${one}} and {${other}}, if a row is so many tickets; give each its own action, with its count and price, and {n} in its ticketId: docs/mapping.md, A quantity. Else remove this line>"}`,
+      ]);
+      expect(linesWith("price:", "bookings.csv", csv)).toEqual([
+        expect.stringContaining(
+          `price: "<FILL IN: what one ticket cost: a row has ${one} 2, ${other} 1, ${price} 60.00. If that is the price of each, take the next line`,
+        ),
+        expect.stringMatching(`^#price: "\\{${price}\\}"`),
+      ]);
+    }
+  });
+
+  test("a column that says 1 in every row counts beside one that does not", () => {
+    const csv = bookings("Adults,Kids", "Total", "1,3,60.00", "1,0,25.00", "1,2,50.00");
+    expect(linesWith("each:", "bookings.csv", csv)[0]).toContain("<FILL IN: {Adults} and {Kids}, if");
+    expect(linesWith("price:", "bookings.csv", csv)[0]).toContain("a row has Adults 1, Kids 3, Total 60.00");
+  });
+
+  test("a price for each kind is chosen by the user", () => {
+    const csv = bookings("Adults,Kids", "Adult price,Kid price", "1,3,30.00,10.00", "1,0,30.00,10.00");
+    expect(linesWith("price:", "bookings.csv", csv).map((line) => line.replace(/ {3}# .*/, ""))).toEqual([
+      'price: "<FILL IN: one of the next lines, without its #: what one ticket cost>"',
+      '#price: "{Adult price}"',
+      '#price: "{Kid price}"',
+    ]);
+  });
+
+  test("the price of each ticket is one, however many the row has", () => {
+    const csv = bookings("Adults,Kids", "Ticket price", "2,1,20.00", "1,0,20.00");
+    expect(linesWith("price:", "bookings.csv", csv)).toEqual([
+      expect.stringMatching(/^price: "\{Ticket price\}" {3}# guess/),
+    ]);
+  });
+
+  test.each([
+    ["Barcode", "qty"],
+    ["ticketId", "Persons"],
+  ])("a number beside %s: the price may be that of all", (id, quantity) => {
+    const csv = `Order No,${id},eventId,userId,price,${quantity}\n1,T1,e1,u1,50.00,2\n1,T2,e1,u2,25.00,1\n`;
+    expect(linesWith("price:", "sales.csv", csv)).toEqual([
+      expect.stringContaining(`<FILL IN: what one ticket cost: a row has ${quantity} 2, price 50.00. If`),
+      expect.stringMatching(/^#price: "\{price\}"/),
+      expect.stringMatching(`^#price: \\{from: "\\{price\\}", divide: "\\{${quantity}\\}", places: 2\\}`),
+    ]);
+  });
+
+  test("a number that is 1 beside each ticket is expected to stay so", () => {
+    const csv = "Barcode,eventId,Email,Total,Qty\nT1,e1,a@x.example,50.00,1\nT2,e1,b@x.example,25.00,1\n";
+    expect(linesWith("Qty:", "sales.csv", csv)).toEqual([
+      "Qty: 1   # each row is one ticket; a row with another number is an error, as it would be sent as one",
+    ]);
+    expect(linesWith("price:", "sales.csv", csv)).toEqual([expect.stringMatching(/^price: "\{Total\}" {3}# guess/)]);
+  });
+
+  test("a text that says how many is a number, and no id", () => {
+    const csv = bookings("Ticket", "Total", "2 x Adult,60.00", "1 x Child,25.00", "3 x Adult,90.00");
+    expect(linesWith("each:", "bookings.csv", csv)[0]).toContain("<FILL IN: {Ticket}, if");
+    expect(linesWith("ticketId:", "bookings.csv", csv)[0]).toContain('"{Order ID}"');
+    expect(linesWith("price:", "bookings.csv", csv)[0]).toContain("a row has Ticket 2 x Adult, Total 60.00");
+  });
+
+  test("an order's total on its first row, with nothing or 0 on the others, is asked", () => {
+    for (const other of ["", "0.00"]) {
+      const csv = `Order ID,Barcode,Event ID,Email,Total\n1,T1,e,a@x.example,90.00\n1,T2,e,a@x.example,${other}\n2,T3,e,b@x.example,30.00\n`;
+      expect(linesWith("price:", "sales.csv", csv)[0]).toContain(
+        "<FILL IN: what one ticket cost: 1 has 2 rows and one Total",
+      );
+    }
+  });
+
+  test("an item of a JSON list may be several tickets, too, at a price that is its own", () => {
+    const rows = [
+      { id: 1, event_id: "g", quantity: 3, total: "75.00" },
+      { id: 2, event_id: "g", quantity: 1, total: "25.00" },
+    ];
+    const value = { order: 1001, email: "a@x.example", total: "100.00", line_items: rows };
+    const table = tableOfObjects([{ kind: "object", line: 1, value, text: JSON.stringify(value) }]);
+    const lines = guessConfig({ fileName: "orders.json", isWhole: true, ...table })
+      .yaml.split("\n")
+      .map((line) => line.trim());
+    const asked = (word: string) => lines.filter((line) => line.startsWith(word));
+    expect(asked("each:")).toEqual([
+      "each: {path: line_items}   # guess: each item of line_items is a ticket",
+      expect.stringContaining("<FILL IN: {item.quantity}, if an item of line_items is so many tickets"),
+    ]);
+    expect(asked("price:")).toEqual([expect.stringContaining("a row has item.quantity 3, item.total 75.00. If")]);
   });
 
   test.each(["Barcodes", "Tickets"])("%s of a row are not one id", (name) => {
