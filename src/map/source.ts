@@ -227,21 +227,33 @@ const actions = listOf(
 
 const csv = named(
   "csv",
-  z.strictObject(
-    {
-      delimiter: oneOf([",", ";", "\t", "|"]).optional(),
-      encoding: text().optional(),
-      /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
-      guards: oneOf(["strip", "keep"]).optional(),
-      header: text("a line number or none")
-        .regex(/^(?:none|[1-9]\d{0,5})$/, { error: "needs a whole number from 1, or none" })
-        .optional()
-        .describe(
-          "The physical line of the header; titles above it are passed over. none: columns are called 1, 2, ….",
-        ),
-    },
-    { error: needs("a map with delimiter, encoding, guards and header") },
-  ),
+  z
+    .strictObject(
+      {
+        delimiter: oneOf([",", ";", "\t", "|"]).optional(),
+        encoding: text().optional(),
+        /** `strip` removes the apostrophe or TAB that an exporter put before `= + - @ | %`. */
+        guards: oneOf(["strip", "keep"]).optional(),
+        escape: oneOf(["\\"])
+          .optional()
+          .describe("A quote behind it is part of a quoted cell, as one that is doubled."),
+        comment: oneOf(["#"]).optional().describe("Lines that begin with it are passed over."),
+        quotes: oneOf(["strict", "loose"])
+          .optional()
+          .describe("loose: a quote that neither begins nor ends a cell stands for itself. Needs delimiter."),
+        header: text("a line number or none")
+          .regex(/^(?:none|[1-9]\d{0,5})$/, { error: "needs a whole number from 1, or none" })
+          .optional()
+          .describe(
+            "The physical line of the header; titles above it are passed over. none: columns are called 1, 2, ….",
+          ),
+      },
+      { error: needs("a map with delimiter, encoding, guards, header, escape, comment and quotes") },
+    )
+    .refine(({ quotes, delimiter }) => quotes !== "loose" || delimiter !== undefined, {
+      path: ["quotes"],
+      error: "needs delimiter beside it: only that shows where a cell ends",
+    }),
 );
 
 const column = named(

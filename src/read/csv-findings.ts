@@ -23,15 +23,17 @@ export function quoteFaultRow(table: KnownTable, row: Buffer, line: number, faul
   return malformed(line, rawText(row), false, {
     rule: "csv-quotes",
     message: `${messages[fault.kind]} Nothing after this row was read.`,
-    hint: quoteHint(rawText(row)),
+    hint: quoteHint(table, rawText(row), fault),
   });
 }
 
-function quoteHint(text: string): string {
+function quoteHint({ delimiter }: KnownTable, text: string, { kind }: QuoteFault): string {
   if (text.includes('\\"'))
-    return "A backslash stands before a quote, as PHP writes it: export with doubled quotes instead.";
+    return 'A backslash stands before a quote, as PHP writes it: say csv: {escape: "\\\\"} in its source.';
   if (/[,;\t|] +"/.test(text)) return "A blank stands between a delimiter and a quote: export without it.";
-  return 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';
+  const right = 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';
+  if (kind === "never-closed") return right;
+  return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(delimiter)}, quotes: loose} in its source.`;
 }
 
 export function loneReturnRow(table: KnownTable, row: Buffer, line: number, column: number): Row {

@@ -4,6 +4,7 @@ import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { REASON_COLUMN } from "../actions/rejects-columns.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { createRfcWriter, type DeclaredDialect, type RfcWriter } from "./csv-dialect.ts";
 import {
   cellCountRow,
   HeaderAgain,
@@ -25,6 +26,7 @@ export interface CsvOptions {
    * the columns are called 1, 2 and so on.
    */
   readonly headerLine?: number | "none" | undefined;
+  readonly dialect?: DeclaredDialect | undefined;
 }
 
 const QUOTE = 0x22;
@@ -44,6 +46,8 @@ export class CsvParser implements RowParser {
   readonly #headerLineWanted: number;
   readonly #hasHeader: boolean;
   #delimiter: string | undefined;
+  /** Writes the text as RFC 4180 has it, where it is not. */
+  readonly #rfc: RfcWriter | undefined;
   /** What the header showed. */
   #table: Table | undefined;
   headerLine: number | undefined;
@@ -54,11 +58,12 @@ export class CsvParser implements RowParser {
   #carry: Buffer = EMPTY;
   #line = 1;
 
-  constructor({ delimiter, headerLine = 1 }: CsvOptions = {}) {
+  constructor({ delimiter, headerLine = 1, dialect = {} }: CsvOptions = {}) {
     this.#hasHeader = headerLine !== "none";
     this.#headerLineWanted = headerLine === "none" ? 1 : headerLine;
     this.#delimiter = delimiter;
     if (delimiter !== undefined) refuseDelimiter(delimiter);
+    this.#rfc = createRfcWriter(dialect, delimiter);
   }
 
   /** The cells of the first row, as written; undefined until it has been read, and for an input without rows. */
@@ -81,16 +86,18 @@ export class CsvParser implements RowParser {
   }
 
   take(block: Buffer): Row[] {
-    if (this.stopped || block.length === 0) return [];
-    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
-    return this.#table === undefined ? this.#readHeader(bytes, false) : this.#readRows(bytes, this.#table, false);
+    if (this.stopped) return [];
+    const written = this.#rfc === undefined ? block : this.#rfc.take(block);
+    return written.length === 0 ? [] : this.#read(written, false);
   }
 
   end(): Row[] {
-    if (this.stopped) return [];
-    return this.#table === undefined
-      ? this.#readHeader(this.#carry, true)
-      : this.#readRows(this.#carry, this.#table, true);
+    return this.stopped ? [] : this.#read(this.#rfc?.end() ?? EMPTY, true);
+  }
+
+  #read(block: Buffer, isEnd: boolean): Row[] {
+    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
+    return this.#table === undefined ? this.#readHeader(bytes, isEnd) : this.#readRows(bytes, this.#table, isEnd);
   }
 
   #stopAt(row: Row): Row[] {

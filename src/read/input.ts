@@ -54,6 +54,7 @@ export class Input implements AsyncDisposable {
   readonly asUtf8: Utf8Watch | undefined;
   readonly #source: ByteSource;
   readonly #options: OpenInputOptions;
+  readonly #csvOptions: CsvOptions;
   /** The text in UTF-8. */
   readonly #blocks: AsyncGenerator<Buffer, void>;
   #format: InputFormat | undefined;
@@ -76,8 +77,9 @@ export class Input implements AsyncDisposable {
     this.file = file;
     this.#source = source;
     this.#options = options;
-    // Rejects are UTF-8, whatever a source or a flag says of what they come from, and without a byte order mark too.
+    // Rejects are UTF-8 and RFC 4180, whatever a source or a flag says of what they come from, and without a byte order mark too.
     const isRejects = showRejects(firstNames(head.toString("latin1")));
+    this.#csvOptions = { ...options.csv, ...(isRejects && { dialect: undefined }) };
     this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
     const lineEnds = (): number => this.#parser?.lineEnds ?? 0;
     if (this.encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
@@ -135,10 +137,10 @@ export class Input implements AsyncDisposable {
 
   /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
   async readHeader(): Promise<void> {
-    const { csv: written, rows } = this.#options;
+    const { rows } = this.#options;
     let head = await this.#next();
     this.#format = this.file.format === "detect" ? formatOf(head ?? EMPTY) : this.file.format;
-    this.#parser = FORMATS[this.#format].parser({ ...written, rows, name: shownName(this.file) });
+    this.#parser = FORMATS[this.#format].parser({ ...this.#csvOptions, rows, name: shownName(this.file) });
     // Blanks beyond the first block are read as any text.
     if (head?.every((byte) => byte <= 0x20) === true) {
       const after = await this.#next();
@@ -151,7 +153,7 @@ export class Input implements AsyncDisposable {
     while (json?.hasBegun === false && !this.#hasEnded) await this.#advance();
     const csv = this.#csv;
     while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
-    const { headerLine, delimiter } = this.#options.csv ?? {};
+    const { headerLine, delimiter } = this.#csvOptions;
     if (csv?.header !== undefined && headerLine === undefined && !showRejects(csv.header))
       refuseStrangeHeader(
         this.file,

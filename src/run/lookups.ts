@@ -66,10 +66,11 @@ export const lookupFailure = (
 
 /** What a source's config says about how its files are read. */
 export function readingOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
-  const { encoding, delimiter, header } = source?.csv ?? {};
+  const { encoding, delimiter, header, ...dialect } = source?.csv ?? {};
+  const headerLine: number | "none" | undefined = header === undefined || header === "none" ? header : Number(header);
   return {
     ...(encoding !== undefined && { encoding }),
     rows: source?.rows,
-    csv: { delimiter, headerLine: header === undefined || header === "none" ? header : Number(header) } as const,
+    csv: { delimiter, headerLine, dialect } as const,
   };
 }

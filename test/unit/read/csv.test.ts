@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parse } from "csv-parse/sync";
+import { type Options, parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { globSync } from "tinyglobby";
@@ -208,6 +208,71 @@ describe("rows over 1 MiB", () => {
   });
 });
 
+describe("what a source declares of its tables", () => {
+  const ESCAPE = { dialect: { escape: "\\" } };
+  const LOOSE = { delimiter: ",", dialect: { quotes: "loose" } } as const;
+
+  test.each<[name: string, options: CsvOptions, text: string, rows: string[]]>([
+    ["a quote behind an escape", ESCAPE, 'a,b\n1,"x \\"y\\" z"\n3,4\n', ['2 1|x "y" z', "3 3|4"]],
+    ["doubled quotes beside it, as PHP has both", ESCAPE, 'a,b\n"5"" x","\\"y"\n', ['2 5" x|"y']],
+    ["an escape of itself, last in its cell", ESCAPE, 'a,b\n"C:\\\\","D:\\x"\n3,4\n', ["2 C:\\|D:\\x", "3 3|4"]],
+    ["an escape outside quotes", ESCAPE, "a,b\nC:\\x,\\\n", ["2 C:\\x|\\"]],
+    ["an escaped quote before a delimiter and a line break", ESCAPE, 'a,b\n"\\",\n\\"",2\n', ['2 ",\n"|2']],
+    ["a cell whose last quote is escaped", ESCAPE, 'a,b\n1,"x\\"\n3,4\n', ["2 !! csv-quotes"]],
+    ["comments", { dialect: { comment: "#" } }, '#t\na,b\n#x,"y\r\n1,"\n#2"\n3,#4\n#', ["4 1|\n#2", "6 3|#4"]],
+    ["loose quotes in a plain cell", LOOSE, 'a,b\n3,5" x\n4,6"\n', ['2 3|5" x', '3 4|6"']],
+    ["loose quotes in a quoted cell", LOOSE, 'a,b\n"5" x","a ""b"" c"\r\n3,4\n', ['2 5" x|a "b" c', "3 3|4"]],
+    [
+      "a loose quote before a delimiter, which ends its cell",
+      LOOSE,
+      'a,b\n1,"x "y", z"\n3,4\n',
+      ["2 ! cell-count", "3 3|4"],
+    ],
+    ["a loose quote that never closes", LOOSE, 'a,b\n1,"x\n3,4\n', ["2 !! csv-quotes"]],
+  ])("%s", (_name, options, text, rows) => {
+    expect(read(text, options).rows.map(brief)).toEqual(rows);
+  });
+
+  test("the text of a row is that of RFC 4180, by which it is read again", () => {
+    const [row] = read('a,b\n1,"x \\"y\\""\n', ESCAPE).rows;
+    expect(row?.text).toBe('1,"x ""y"""');
+  });
+
+  test("a cell of loose quotes over 1 MiB is no row", () => {
+    const rows = feed(new CsvParser(LOOSE), `a,b\n1,${"x".repeat(MAX_ROW_BYTES)}"\n3,4\n`, 65_536);
+    expect(rows.map(brief)).toEqual(["2 !! row-too-long"]);
+  });
+
+  test("whatever csv-parse reads with an escape or comments is read alike", () => {
+    const nasty = fc.string({
+      unit: fc.constantFrom("a", '"', "\\", '\\"', ",", "\n", "\n#", '","', " "),
+      maxLength: 40,
+    });
+    let accepted = 0;
+    fc.assert(
+      fc.property(nasty, fc.integer({ min: 1, max: 10 }), (body, size) => {
+        // csv-parse takes an escape off whatever follows it.
+        fc.pre(!/\\(?:[^"\\]|$)/.test(body.replaceAll("\\\\", "")));
+        const text = `x,y\n${body}`;
+        const parser = () => new CsvParser({ delimiter: ",", dialect: { escape: "\\", comment: "#" } });
+        const rows = feed(parser(), text);
+        expect(feed(parser(), text, size)).toEqual(rows);
+        const reference = csvParseRows(text, ",", { escape: "\\", comment: "#", comment_no_infix: true });
+        if (reference === undefined) return;
+        accepted += 1;
+        expect(rows.length).toBe(reference.length);
+        for (const [at, row] of rows.entries()) {
+          const asWide = asWideAs(["x", "y"], reference[at] ?? []);
+          if (row.kind === "cells") expect(row.whole()).toEqual(asWide);
+          else expect(asWide.length).not.toBe(2);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    expect(accepted).toBeGreaterThan(500);
+  });
+});
+
 const cell = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", '"', ",", ";", "\t", "|", "\n", "\r\n", " ", "€", "😀"), maxLength: 8 }),
   fc.string({ unit: "grapheme", maxLength: 10 }).filter((text) => !text.includes("\r") && !text.includes("\0")),
@@ -307,9 +372,10 @@ function asWideAs(header: readonly string[], cells: readonly string[]): readonly
 }
 
 /** What csv-parse alone makes of it; undefined when it refuses. */
-function csvParseRows(text: string, delimiter = ","): string[][] | undefined {
+function csvParseRows(text: string, delimiter = ",", dialect: Options = {}): string[][] | undefined {
   try {
     const rows: string[][] = parse(text, {
+      ...dialect,
       delimiter,
       record_delimiter: ["\r\n", "\n"],
       relax_column_count: true,
