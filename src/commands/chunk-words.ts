@@ -1,5 +1,6 @@
 import { cleanText, count } from "../actions/text.ts";
 import type { Chunk, Settlement } from "../ledger/ledger.ts";
+import type { localTimes } from "./local-time.ts";
 
 /** `4 (a part of chunk 2)`: a run is first told in the chunks that were planned. */
 export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): string =>
@@ -9,7 +10,10 @@ export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): s
 export const chunkText = (chunk: Pick<Chunk, "chunk" | "whole" | "count">): string =>
   `chunk ${chunkNumber(chunk)}, ${count(chunk.count, "action")}`;
 
-/** `as sent by anna on 2026-01-18T03:00:00.000Z: found by support`. */
-export function describeSettlement({ decision, who, at, reason }: Omit<Settlement, "chunk">): string {
-  return `as ${decision} by ${who} on ${at}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`;
+/** `as sent by anna, 18 Jan 03:00: found by support` */
+export function describeSettlement(
+  { decision, who, at, reason }: Omit<Settlement, "chunk">,
+  time: ReturnType<typeof localTimes>,
+): string {
+  return `as ${decision} by ${who}, ${time(at)}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`;
 }

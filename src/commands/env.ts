@@ -9,6 +9,7 @@ import type { ServerFacts } from "../ledger/workers.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
 import type { Context } from "./context.ts";
+import { localTimes } from "./local-time.ts";
 import { columnsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
 
@@ -52,13 +53,14 @@ function toDocument({ ledgerPath: path, ledgerPlace, ledger, isLedgerReadable, .
   };
 }
 
-/** The lock such as `held by process 4711 since 03:00: tickets stream`, the last run such as `7f3a0c11 finished 2026-03-01T03:04:05Z`. */
-function stateOf(ledger: UsedEnvironment["ledger"]) {
+/** The lock such as `held by process 4711 since 28 Nov 03:00: tickets stream`, the last run such as `7f3a0c11 finished 28 Nov 03:04`. */
+function stateOf(ledger: UsedEnvironment["ledger"], time: (at: string) => string = (at) => at) {
   if (ledger === undefined) return { lock: null, lastRun: null };
   const { holder, lastRun: run, bytes } = ledger;
   return {
-    lock: holder === undefined ? null : `held by ${describeHolder(holder)} since ${holder.since}: ${holder.command}`,
-    lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
+    lock:
+      holder === undefined ? null : `held by ${describeHolder(holder)} since ${time(holder.since)}: ${holder.command}`,
+    lastRun: run === undefined ? null : `${run.run} ${run.state} ${time(run.endedAt ?? run.createdAt)}`,
     bytes,
   };
 }
@@ -74,7 +76,7 @@ function asText(
   config: Config,
   { cwd, columns }: Shown,
 ): string {
-  const { lock, lastRun, bytes } = stateOf(ledger);
+  const { lock, lastRun, bytes } = stateOf(ledger, localTimes());
   const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
     ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),

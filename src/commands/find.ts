@@ -13,6 +13,7 @@ import { type Found, find as lookFor } from "../run/status.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
+import { localTimes } from "./local-time.ts";
 import { shown } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
 import { columnsOf, layOut } from "./table.ts";
@@ -133,7 +134,8 @@ function tellFound(
     (kind) => `${ARTICLES[kind]} (${count(actions.filter((action) => foundAs(action, id) === kind).length, "action")})`,
   );
   reporter.info(`${cleanText(id, LONGEST_ID)} is ${each.join(" and ")} in ${environment.name}:`);
-  const rows = actions.map((action) => toRow(action, id, verbose));
+  const time = localTimes();
+  const rows = actions.map((action) => toRow(action, id, time, verbose));
   // A column of which no action has anything says nothing.
   const names = COLUMNS.filter(
     (name) =>
@@ -158,14 +160,19 @@ const COLUMNS = [
   "data",
 ] as const;
 
-function toRow(found: FoundAction, id: string, verbose: boolean): Readonly<Record<(typeof COLUMNS)[number], string>> {
+function toRow(
+  found: FoundAction,
+  id: string,
+  time: ReturnType<typeof localTimes>,
+  verbose: boolean,
+): Readonly<Record<(typeof COLUMNS)[number], string>> {
   const { kind: action, runId: run, environment, source, line, settlements, promise, attempts } = found;
   const data = dataOf(found) ?? {};
   const [outcome, reason] = [outcomeOf(found), reasonOf(found)];
-  const time = sentAt(found) ?? found.answeredAt;
+  const at = sentAt(found) ?? found.answeredAt;
   const subject = found.subject.slice(2);
   return {
-    sent: time === undefined || outcome === "planned" ? "" : time.slice(0, 19).replace("T", " "),
+    sent: at === undefined || outcome === "planned" ? "" : time(at),
     ...{ action, as: foundAs(found, id), run, environment },
     ticket: found.subject.startsWith("e:") || subject === id ? "" : cleanText(subject, LONGEST_ID),
     outcome:
@@ -173,10 +180,7 @@ function toRow(found: FoundAction, id: string, verbose: boolean): Readonly<Recor
     from: source === undefined ? "" : placeText({ source, line }),
     promise: cleanText(promise ?? "", LONGEST_ID),
     why: reason === undefined ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
-    settled: settlements
-      .map(describeSettlement)
-      .map((words) => cleanText(words, 400))
-      .join("; "),
+    settled: settlements.map((how) => cleanText(describeSettlement(how, time), 400)).join("; "),
     data: Object.entries(data)
       .filter(([field]) => !["ticketId", "nftId"].includes(field))
       .map(

@@ -14,6 +14,7 @@ import type { UnderstoodInput } from "../run/understood.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
+import { fullTime, localTime } from "./local-time.ts";
 import {
   doubtSection,
   eventSection,
@@ -68,7 +69,7 @@ export async function commandReport({ verb, startedAt, noted, ...ended }: Ended,
         ["run", run],
         ["command", `tickets ${verb}`],
         ["exit code", describeExit(exitCode)],
-        ["began", startedAt.toISOString()],
+        ["began", localTime(startedAt)],
         ["took", durationText(Date.now() - startedAt.getTime())],
         ...(environment === undefined ? [] : environmentFacts(environment, context)),
         ...(end === undefined ? [] : [orderFact(end.run, end.lanes)]),
@@ -97,8 +98,8 @@ export function runReport(figures: RunFigures, environment: Environment, context
         ["run", run.run],
         ["state", run.state],
         ["exit code", run.exitCode === undefined ? undefined : describeExit(run.exitCode)],
-        ["began", run.createdAt],
-        ["ended", run.endedAt],
+        ["began", localTime(run.createdAt)],
+        ["ended", run.endedAt && localTime(run.endedAt)],
         ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
         ...environmentFacts(environment, context),
         orderFact(run, new Set(chunks.map(({ lane }) => lane)).size),
@@ -116,13 +117,11 @@ const runSections = (figures: RunFigures | undefined) =>
 
 /** `production, 28 Nov 03:00: 51 rejected, 100 not sent` */
 function titleOf(what: string, at: Date, result: string): string {
-  const time = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-  return `${what}, ${time.format(at).replace(",", "")}: ${result}`;
+  return `${what}, ${localTime(at)}: ${result}`;
 }
 
 function madeOf(at: Date, what: string, { verbose }: Context): string {
-  const time = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
-  return `${what} · ${time.format(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
+  return `${what} · ${fullTime(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
 }
 
 /** What went wrong of an input, else what went well. */

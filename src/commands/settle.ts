@@ -12,6 +12,7 @@ import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { chunkText } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
+import { localTimes } from "./local-time.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { idsOf, shownFields, valueText } from "./shown-fields.ts";
@@ -74,7 +75,8 @@ function tellQuestions(
   verbose: boolean,
 ): void {
   if (questions.length === 0) info(`Run ${run.run} has nothing to settle.`);
-  for (const question of questions) tellQuestion(run, question, environment, info, verbose);
+  const told = { info, time: localTimes(), verbose };
+  for (const question of questions) tellQuestion(run, question, environment, told);
   if (questions.length > 0 && run.state === "open")
     info(`To close the run and leave its doubts: ${settleCommand(run.run, environment, "--abandon")}`);
 }
@@ -83,8 +85,14 @@ function tellQuestion(
   { run, state }: Run,
   { chunk, actions, requestedAt }: Question,
   environment: Environment,
-  info: Reporter["info"],
-  verbose: boolean,
+  {
+    info,
+    time,
+    verbose,
+  }: Pick<Reporter, "info"> & {
+    readonly time: ReturnType<typeof localTimes>;
+    readonly verbose: boolean;
+  },
 ): void {
   const why = chunk.detail === undefined ? "." : `: ${cleanText(chunk.detail, 300)}`;
   info(`${capital(chunkText(chunk))}, is ${chunk.state}${why}`);
@@ -111,7 +119,7 @@ function tellQuestion(
   if (again.length > 0) info(`  The service would register ${ofThem(again, actions)} twice (${kinds(again)}).`);
   if (requestedAt !== undefined)
     info(
-      `  The request left at ${requestedAt}. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent.`,
+      `  The request left at ${time(requestedAt)}. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent.`,
     );
   const [them, is] = actions.length === 1 ? ["it", "it is"] : ["them", "they are"];
   const unsent = state === "open" ? `${is} sent again` : `${is} listed in the rejects`;

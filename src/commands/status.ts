@@ -26,6 +26,7 @@ import {
 import type { Summary } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
+import { localTimes } from "./local-time.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
@@ -91,10 +92,11 @@ export async function status(options: StatusOptions, context: Context): Promise<
 const RUNS_SHOWN = 20;
 
 /** The document of `status --json`. */
-function toDocument({ succeeded, failed, runs, team, holder }: Status) {
+function toDocument({ succeeded, failed, unstarted, runs, team, holder }: Status) {
   return {
     lastSuccess: succeeded === undefined ? null : toEnd(succeeded),
     lastFailure: failed === undefined ? null : toEnd(failed),
+    notStarted: unstarted === undefined ? null : toEnd(unstarted),
     runs: runs.map(({ summary, counts, run }) => ({
       ...summary,
       inFlight: counts.inFlight,
@@ -130,26 +132,29 @@ const holderOf = ({ workers }: Team, lane: OpenLane): Worker | undefined =>
 
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
 function tellStatus(
-  { succeeded, failed, runs, holder, team }: Status,
+  { succeeded, failed, unstarted, runs, holder, team }: Status,
   environment: Environment,
   { reporter, stdout }: Context,
 ): void {
-  const now = Date.now();
-  const columns = columnsOf(stdout);
-  reporter.out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, now)}\n`);
-  if (failed !== undefined) reporter.out(`last failure  ${describeEnd(failed, now)}\n`);
+  const surface: Surface = { time: localTimes(), now: Date.now(), columns: columnsOf(stdout), reporter };
+  const { time } = surface;
+  reporter.out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, surface)}\n`);
+  if (failed !== undefined) reporter.out(`last failure  ${describeEnd(failed, surface)}\n`);
+  if (unstarted !== undefined) reporter.out(`not started   ${describeEnd(unstarted, surface)}\n`);
   if (holder !== undefined)
-    reporter.out(`at work       ${describeHolder(holder)} since ${holder.since}: ${cleanText(holder.command, 200)}\n`);
+    reporter.out(
+      `at work       ${describeHolder(holder)} since ${time(holder.since)}: ${cleanText(holder.command, 200)}\n`,
+    );
   const toDecide = runs.filter(waitsForPerson);
   if (toDecide.length > 0) {
     const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
     reporter.out(`\nTo decide:\n${lines.join("")}`);
   }
-  if (team !== undefined) tellTeam(team, { now, columns, reporter });
+  if (team !== undefined) tellTeam(team, surface);
   const [unfinished, finished] = [true, false].map((isOpen) => runs.filter((run) => isUnfinished(run) === isOpen));
-  tellRuns("Not finished", unfinished, { now, columns, reporter });
+  tellRuns("Not finished", unfinished, surface);
   if (team === undefined) tellHowTheyGoOn(unfinished ?? [], environment, reporter);
-  tellRuns("Finished", finished, { now, columns, reporter });
+  tellRuns("Finished", finished, surface);
 }
 
 /** Of those that nobody has to decide about: they were stopped, killed, or are being sent. */
@@ -172,11 +177,16 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
   return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
 }
 
-function tellWorkers(title: string, workers: readonly Worker[], team: Team, { now, columns, reporter }: Surface): void {
+function tellWorkers(
+  title: string,
+  workers: readonly Worker[],
+  team: Team,
+  { time, columns, reporter }: Surface,
+): void {
   if (workers.length === 0) return;
   const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
     `${cleanText(host, 60)} ${pid}`,
-    `${describeAge(now - Date.parse(since))} ago`,
+    time(since),
     `${describeAge(seenAgoMs)} ago`,
     lanesOf(team, worker)
       .map(({ lane }) => lane)
@@ -187,22 +197,23 @@ function tellWorkers(title: string, workers: readonly Worker[], team: Team, { no
 }
 
 /** Who sends what on all machines, where several may, and how much is left. */
-function tellTeam(team: Team, { now, columns, reporter }: Surface): void {
+function tellTeam(team: Team, surface: Surface): void {
   const { workers, lanes, lastMinute } = team;
-  tellWorkers("Sending now", workers.filter(isThere), team, { now, columns, reporter });
+  tellWorkers("Sending now", workers.filter(isThere), team, surface);
   const gone = workers.filter((worker) => !isThere(worker));
-  tellWorkers("Not seen any more (killed, or frozen)", gone, team, { now, columns, reporter });
+  tellWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
   if (lanes.length === 0) return;
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
   const free = lanes.filter((lane) => holderOf(team, lane) === undefined).length;
   const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
-  reporter.out(
+  surface.reporter.out(
     `\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}; ${number(lastMinute)} answered in the last minute.\n`,
   );
 }
 
-/** Where and when a table is shown. */
+/** Where and when it is shown. */
 interface Surface {
+  readonly time: ReturnType<typeof localTimes>;
   readonly now: number;
   readonly columns: number;
   readonly reporter: Reporter;
@@ -210,13 +221,9 @@ interface Surface {
 
 const COLUMNS = ["run", "began", "state", "exit", "took", "files", "actions"] as const;
 
-function tellRuns(title: string, runs: readonly RunStatus[] = [], { now, columns, reporter }: Surface): void {
+function tellRuns(title: string, runs: readonly RunStatus[] = [], { time, columns, reporter }: Surface): void {
   if (runs.length === 0) return;
-  const rows = runs.map((run) => {
-    const { createdAt } = run.run;
-    if (!Number.isFinite(columns)) return rowOf(run, { began: createdAt, describe: describeFiles });
-    return rowOf(run, { began: `${describeAge(now - Date.parse(createdAt))} ago`, describe: describeFirst });
-  });
+  const rows = runs.map((run) => rowOf(run, time));
   reporter.out(`\n${title}:\n${layOutSentences(COLUMNS, rows, columns)}`);
 }
 
@@ -231,14 +238,14 @@ function tellAge(success: Invocation | undefined, maxAge: number, name: string, 
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success && endedAt(success)}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
+        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
         : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
 
-/** `2026-03-01T03:00:12.000Z, 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
-function describeEnd(invocation: Invocation, now: number): string {
+/** `28 Nov 03:00 (Europe/Berlin), 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
+function describeEnd(invocation: Invocation, { now, time }: Surface): string {
   const { command, files, exitCode, error, run, durationMs } = invocation;
   const at = endedAt(invocation);
   const parts = [
@@ -250,7 +257,7 @@ function describeEnd(invocation: Invocation, now: number): string {
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
   const age = now - Date.parse(at);
   const when = age < -CLOCKS_APART_MS ? `by a clock that was ${describeAge(-age)} ahead` : `${describeAge(age)} ago`;
-  return `${at}, ${when}: ${parts.join(", ")}${why}`;
+  return `${time(at)}, ${when}: ${parts.join(", ")}${why}`;
 }
 
 /** Files that are named in a line; the others are counted. */
@@ -261,7 +268,7 @@ function describeFiles(files: readonly string[]): string {
   return `${shown.join(" ")}${andMore(files.length - FILES_SHOWN)}`;
 }
 
-/** `sales.csv and 2 more`, without its folder: a terminal has little room. */
+/** `sales.csv and 2 more`, without its folder: a table has little room. */
 const describeFirst = ([first = "", ...others]: readonly string[]): string =>
   `${cleanText(basename(first), 30)}${andMore(others.length)}`;
 
@@ -274,21 +281,16 @@ export function describeAge(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-interface RowWords {
-  readonly began: string;
-  readonly describe: (files: readonly string[]) => string;
-}
-
-/** `7f3a0c11  5 h ago  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
-function rowOf({ run, counts, summary }: RunStatus, { began, describe }: RowWords): TableRow {
+/** `7f3a0c11  28 Nov 03:00  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
+function rowOf({ run, counts, summary }: RunStatus, time: Surface["time"]): TableRow {
   const files = filesOf(run);
   return [
     run.run,
-    began,
+    time(run.createdAt),
     `${stateOf(run)}${waits(run, counts)}`,
     String(run.exitCode ?? "-"),
     run.endedAt === undefined || run.kind !== "sent" ? "-" : describeAge(summary.durationMs),
-    files.length === 0 ? "-" : describe(files),
+    files.length === 0 ? "-" : describeFirst(files),
     describeActions(summary.actions, counts.inFlight),
   ];
 }
@@ -310,8 +312,9 @@ function showRun(
     reporter.out(`${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n`);
     return;
   }
+  const time = localTimes();
   const lines = [
-    `run ${run.run} of ${run.createdAt}: ${stateOf(run)}${waits(run, counts)}`,
+    `run ${run.run} of ${time(run.createdAt)}: ${stateOf(run)}${waits(run, counts)}`,
     ...run.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}${run.kind === "imported" ? "" : `: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`}`,
@@ -323,7 +326,8 @@ function showRun(
         `chunk ${chunkNumber(chunk)}: ${state}, ${count(actions, "action")}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...settlements.map(
-      ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
+      ({ chunk, ...how }) =>
+        `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
     ),
     ...(run.endedAt === undefined || run.kind !== "sent" ? [] : [`took ${describeAge(summary.durationMs)}`]),
     ...(run.exitCode === undefined || run.exitCode === EXIT_CODES.ok ? [] : [`exit ${run.exitCode}`]),

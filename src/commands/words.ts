@@ -11,6 +11,7 @@ import type { WhyElsewhere } from "../write/promise-file.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { tellChecked, tellPlanned, tellUnderstood } from "./input-words.ts";
+import { localTime, localTimes } from "./local-time.ts";
 import type { ProgressState } from "./reporter.ts";
 import { seconds, tellRunEnd, tellStops } from "./run-end.ts";
 
@@ -26,8 +27,10 @@ const WORDS: Words = {
   "key doubtful": ({ warning }, { reporter }) => reporter.warn(warning),
   "waiting for the lock": ({ holder }, { reporter }) =>
     reporter.info(
-      `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
-      { event: "lock.waiting" },
+      `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${localTime(holder.since)})`} …`,
+      {
+        event: "lock.waiting",
+      },
     ),
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is always announced: nothing is known to have been sent before.
@@ -40,9 +43,9 @@ const WORDS: Words = {
   "inputs understood": tellUnderstood,
   "input checked": tellChecked,
   "sending planned": tellPlanned,
-  "earlier run comes first": ({ run, createdAt }, { reporter, trace }) => {
+  "earlier run comes first": ({ run }, { reporter, trace }) => {
     trace.sending = run;
-    reporter.info(`Finishing interrupted run ${run} of ${createdAt} first.`, { event: "run.first" });
+    reporter.info(`Finishing interrupted run ${run} first.`, { event: "run.first" });
   },
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
@@ -127,7 +130,8 @@ const WORDS: Words = {
   },
   "nothing to work on": ({ isFirst, holder }, { reporter }) => {
     const by =
-      holder && `; ${describeHolder(holder)} holds the ledger since ${holder.since}: ${cleanText(holder.command, 200)}`;
+      holder &&
+      `; ${describeHolder(holder)} holds the ledger since ${localTime(holder.since)}: ${cleanText(holder.command, 200)}`;
     reporter.info(
       `${isFirst ? "Nothing was published yet. Waiting for a first run" : "No run is open. Waiting for one"}${by ?? ""} …`,
     );
@@ -240,7 +244,7 @@ export function describeBytes(bytes: number): string {
 }
 
 const settledBefore = (run: string, { chunk, ...how }: Settlement): string =>
-  `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how)}.`;
+  `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how, localTimes())}.`;
 
 /** `process 4711 on db2` */
 export const describeHolder = ({ pid, host }: LockHolder): string =>

@@ -555,8 +555,8 @@ export interface Notes {
   ): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */
   noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
-  /** Of these commands; `succeeded`: of those that ended with 0. */
-  lastInvocation(commands: readonly string[], succeeded?: true): Promise<Invocation | undefined>;
+  /** Of these commands; `succeeded`: of those that ended with 0; `worked`: not of those that ended in a usage error. */
+  lastInvocation(commands: readonly string[], how?: "succeeded" | "worked"): Promise<Invocation | undefined>;
   /** Of these digests, those of warnings that an earlier invocation showed. */
   told(digests: readonly string[]): Promise<ReadonlySet<string>>;
 }

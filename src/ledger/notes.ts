@@ -1,5 +1,6 @@
 /** What is noted beside the runs: how sources made their actions, which files are written, and which commands were run. */
 
+import { EXIT_CODES } from "../failure.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
 import type { Guard, GuardNote, Invocation, Notes, Output } from "./ledger.ts";
 import { WARNINGS } from "./schema.ts";
@@ -35,6 +36,11 @@ const selectOutputs = (reader: Reader, where: Sql): Promise<readonly Output[]> =
 
 /** Older invocations make way, so that a check in a loop does not fill the disk. */
 const KEPT = 10_000;
+
+const ENDED = {
+  succeeded: sql` AND exit_code = 0`,
+  worked: sql` AND (exit_code <> ${EXIT_CODES.usage} OR run IS NOT NULL)`,
+};
 
 export const noteMethods = (database: Database): Notes => ({
   guard: (source) => selectGuards(database.plain, source),
@@ -76,8 +82,8 @@ export const noteMethods = (database: Database): Notes => ({
       const rows = shown.map((digest) => [digest, startedAt]);
       if (rows.length > 0) await session.insert(WARNINGS, rows, "ON CONFLICT DO NOTHING");
     }),
-  lastInvocation: async (commands, succeeded) => {
-    const ended = succeeded === true ? sql` AND exit_code = 0` : sql``;
+  lastInvocation: async (commands, how) => {
+    const ended = how === undefined ? sql`` : ENDED[how];
     const rows = await select<Invocation>(
       database.plain,
       sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version

@@ -70,7 +70,7 @@ export type RunEvent =
     }
   /** What is new of the input is about to be sent. */
   | ({ readonly kind: "sending planned" } & CheckedInput)
-  | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
+  | { readonly kind: "earlier run comes first"; readonly run: string }
   /** What was answered of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
   | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }

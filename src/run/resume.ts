@@ -40,7 +40,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
       hint: `See its outcome: ${statusCommand(environment, run.run)}`,
     });
   if (oldest !== undefined && oldest.number < run.number)
-    throw new Failure("busy", `Run ${oldest.run} of ${oldest.createdAt} is older and comes first.`, {
+    throw new Failure("busy", `Run ${oldest.run} is older and comes first.`, {
       nothingSent: true,
       hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
     });
@@ -67,7 +67,7 @@ export async function finishEarlierRuns(
   for (const run of await ledger.runs({ states: ["open", "closing"] })) {
     const waits = await whyItWaits(ledger, run, environment);
     if (waits !== undefined) throw waits;
-    context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
+    context.progress.happened({ kind: "earlier run comes first", run: run.run });
     const startedAt = performance.now();
     const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
     last = { summary: afterEarlier(summary, last?.summary), run };

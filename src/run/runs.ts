@@ -26,7 +26,7 @@ export async function chosenRun(ledger: Ledger, id: string | undefined, environm
     });
   if (others.length > 0)
     throw new Failure("usage", `${open.length} runs of ${environment.name} are open. Name one.`, {
-      hint: open.map((each) => `${each.run} of ${each.createdAt}`).join("\n"),
+      hint: `They are ${open.map((each) => each.run).join(", ")}. See them: ${statusCommand(environment)}`,
     });
   return run;
 }
@@ -76,17 +76,17 @@ export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string
 
 /** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
 export async function whyItWaits(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
-  const { run: id, createdAt } = run;
+  const { run: id } = run;
   const close = closeCommand(run, environment);
   const resume = resumeCommand(id, environment);
   if (run.state === "closing")
-    return new Failure("busy", `The closing of run ${id} of ${createdAt} was interrupted, and comes first.`, {
+    return new Failure("busy", `The closing of run ${id} was interrupted, and comes first.`, {
       nothingSent: true,
       hint: `Finish closing it: ${close}`,
     });
   if ((await openQuestions(ledger, run)).length > 0) return undefined;
   if (run.paused !== undefined)
-    return new Failure("busy", `Run ${id} of ${createdAt} was stopped by a person and comes first.`, {
+    return new Failure("busy", `Run ${id} was stopped by a person and comes first.`, {
       nothingSent: true,
       hint: `Resume it: ${resume}\nOr close it: ${close}`,
     });

@@ -3,7 +3,7 @@
 import { statusCommand } from "../actions/next-command.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Environment } from "../config/environment.ts";
-import { Failure } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, FoundAction, Invocation, Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
 import type { RunContext } from "./context.ts";
@@ -28,9 +28,11 @@ export interface Status {
   /** Newest first. */
   readonly runs: readonly RunStatus[];
   readonly holder: LockHolder | undefined;
-  /** The last stream or resume that succeeded, and the last of all where that one did not. */
+  /** The last stream or resume that succeeded, and the last that did any work, where that one did not. */
   readonly succeeded: Invocation | undefined;
   readonly failed: Invocation | undefined;
+  /** The last of all, where it did none: it was mistyped, or a file was missing. */
+  readonly unstarted: Invocation | undefined;
   /** Runs that a person has to decide about, the oldest first. */
   readonly toDecide: readonly Run[];
   readonly next: string | null;
@@ -40,8 +42,8 @@ export interface Status {
 }
 
 const NOTHING: Omit<Status, "problem"> = {
-  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined, failed: undefined, toDecide: [] },
-  ...{ next: null, team: undefined, size: { bytes: 0, actions: 0 } },
+  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined, toDecide: [] },
+  ...{ failed: undefined, unstarted: undefined, next: null, team: undefined, size: { bytes: 0, actions: 0 } },
 };
 
 /** Commands whose end says whether a night went well. */
@@ -61,12 +63,14 @@ export async function status(
   const all = [...new Map([...open, ...newest].map((run) => [run.number, run])).values()];
   const runs: RunStatus[] = [];
   for (const run of all.sort((a, b) => b.number - a.number)) runs.push(await statusOf(ledger, run, environment));
-  const succeeded = await ledger.lastInvocation(NIGHTLY, true);
+  const succeeded = await ledger.lastInvocation(NIGHTLY, "succeeded");
+  const worked = await ledger.lastInvocation(NIGHTLY, "worked");
   const latest = await ledger.lastInvocation(NIGHTLY);
   return {
     ...{ hasLedger: true, problem, runs, succeeded },
     holder: await ledger.holder(LOCK),
-    failed: latest?.exitCode === 0 ? undefined : latest,
+    failed: worked?.exitCode === EXIT_CODES.ok ? undefined : worked,
+    unstarted: latest?.startedAt === worked?.startedAt ? undefined : latest,
     toDecide: runs
       .filter(waitsForPerson)
       .map(({ run }) => run)

@@ -165,7 +165,7 @@ async function lookFor(session: Session): Promise<{ readonly run: Run } | Waitin
 
 /** Why no worker goes on with a run; undefined where it may be sent since. */
 async function whyWorkWaits({ ledger, environment }: Session, run: Run): Promise<Failure | undefined> {
-  const of = `Run ${run.run} of ${run.createdAt}`;
+  const of = `Run ${run.run}`;
   const open = await openQuestions(ledger, run);
   if (open.length > 0) {
     const chunks = `${open.length === 1 ? "chunk" : "chunks"} ${open.map(({ chunk }) => chunk).join(", ")}`;

@@ -16,24 +16,31 @@ async function openSales() {
   return { place, service: await startService() };
 }
 
-test("status begins with the last success and the last failure, and shows files and duration of each run", {
+test("status begins with the last success, the last failure and what did not start, and shows files and duration of each run", {
   tags: ["long"],
 }, async () => {
   const { place, service } = await openSales();
   await place.tickets(SEND, service);
+  place.write("events.csv", "eventId,currency\nE,X\n");
+  await place.tickets(["stream", "events.csv", "--env", "playground"], service);
   await place.tickets(["stream", "missing.csv", "--env", "playground"], service);
   const { stdout } = await place.tickets(STATUS, service);
-  const [success, failure, blank, title, , , run] = stdout.split("\n");
+  const [success, failure, unstarted, blank, title, , , run] = stdout.split("\n");
   expect([blank, title]).toEqual(["", "Finished:"]);
-  expect(success).toMatch(/^last success {2}\d{4}-[^ ]+Z, [\d.]+ s ago: stream sales\.csv, [\d.]+ s, run [0-9a-f]{8}$/);
-  expect(failure).toMatch(
-    /^last failure {2}\d{4}-[^ ]+Z, [\d.]+ s ago: stream missing\.csv, [\d.]+ s, exit 2: .*missing\.csv/,
+  // The zone is named once.
+  expect(success).toMatch(
+    /^last success {2}\d+ \w+ \d\d:\d\d \(\S+\), [\d.]+ s ago: stream sales\.csv, [\d.]+ s, run [0-9a-f]{8}$/,
+  );
+  expect(failure).toMatch(/^last failure {2}\d+ \w+ \d\d:\d\d, [\d.]+ s ago: stream events\.csv, [\d.]+ s, exit 3/);
+  expect(unstarted).toMatch(
+    /^not started {3}\d+ \w+ \d\d:\d\d, [\d.]+ s ago: stream missing\.csv, [\d.]+ s, exit 2: .*missing\.csv/,
   );
   expect(run).toMatch(/ finished {2}0 {5}[\d.]+ s {2,4}sales\.csv {2}3 actions: 3 accepted$/);
   const json = JSON.parse((await place.tickets([...STATUS, "--json"], service)).stdout);
   expect(json).toMatchObject({
     lastSuccess: { command: "stream", exitCode: 0, files: ["sales.csv"] },
-    lastFailure: { exitCode: 2 },
+    lastFailure: { exitCode: 3 },
+    notStarted: { exitCode: 2 },
     runs: [{ files: ["sales.csv"], durationMs: expect.any(Number) }],
   });
 });

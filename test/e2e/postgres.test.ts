@@ -204,7 +204,7 @@ test(named("one run at a time, whichever machine: the second is told who holds i
     ),
   ]);
   const shown = await tickets(["env", "playground"], there);
-  expect(shown.stdout).toMatch(/lock +held by process \d+ on \S+ since 20\S+: tickets stream/);
+  expect(shown.stdout).toMatch(/lock +held by process \d+ on \S+ since \d+ \w{3,4} \d\d:\d\d \(\S+\): tickets stream/);
   expect((await tickets(["status", ...ENV], there)).stdout).toContain("20 in flight");
   const waiting = tickets([...SEND, "--wait-lock", "5m"], there);
   answer.resolve();

@@ -483,11 +483,11 @@ test(named("a publisher that stands still keeps no worker from ending a run, and
   while ((await server.query(`SELECT 1 FROM ${schema}.locks WHERE command LIKE 'tickets stream -%'`)).length === 0);
   const worker = startWorker(WAITING);
   await worker.says("is done: 60 accepted.");
-  const holder = /process \d+ on \S+ holds the ledger since 20\S+Z: tickets stream -/;
+  const holder = /process \d+ on \S+ holds the ledger since \d+ \w{3,4} \d\d:\d\d: tickets stream -/;
   await worker.says(holder);
   expect(await stateOf(rig)).toEqual({ state: "finished", exit_code: "0" });
   const { stdout } = await tickets(["status", ...ENV]);
-  expect(stdout).toMatch(/at work +process \d+ on \S+ since 20\S+Z: tickets stream -/);
+  expect(stdout).toMatch(/at work +process \d+ on \S+ since \d+ \w{3,4} \d\d:\d\d(?: \(\S+\))?: tickets stream -/);
   worker.child.kill("SIGTERM");
   expect((await worker.ended).exitCode).toBe(143);
   place.write("end", "");

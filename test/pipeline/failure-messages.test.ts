@@ -75,7 +75,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
       return send(field);
     },
     said: [
-      "Finishing interrupted run RUN of 2026-12-01T00:00:00.000Z first.",
+      "Finishing interrupted run RUN first.",
       "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
       "Look, then decide: tickets settle RUN --env local",
       "sales.ndjson was not read.",

@@ -77,7 +77,7 @@ describe("signals", () => {
     rig.place.write("tonight.csv", tonight);
     const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
     expect(next.exitCode).toBe(0);
-    expect(next.stderr).toContain(`Finishing interrupted run ${run} `);
+    expect(next.stderr).toContain(`Finishing interrupted run ${run} first.`);
     expect(summaryIn<Summary>(next)).toMatchObject({
       state: "finished",
       actions: { total: 5, accepted: 5 },

@@ -120,7 +120,9 @@ describe("tickets env", () => {
     lock.exec("BEGIN EXCLUSIVE");
     const { out } = await field.ask("env", { name: "local" });
     expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);
-    expect(out).toMatch(new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\S+\n  size      `));
+    expect(out).toMatch(
+      new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\d+ \\w+ \\d+:\\d+\n  size      `),
+    );
   });
 
   test("--json is one document with the same", async () => {

@@ -21,7 +21,11 @@ const VARYING: readonly Varying[] = [
   { shown: /\b\d+\.\d s\b/, now: "[\\d.]+ m?s" },
   { shown: /\d+ (?:s|min) ago/, now: "\\d+ (?:s|min) ago" },
   { shown: /\b\d{13}\b/, now: "\\d{13}" },
-  { shown: /(?<= by )\w+(?= on \d{4}-)/, now: "\\S+" },
+  {
+    shown: /\d+ [A-Z]\w{2,3} \d\d:\d\d(?: \([\w/+-]+\))?/,
+    now: "\\d+ [A-Z]\\w{2,3} \\d\\d:\\d\\d(?: \\([\\w/+-]+\\))?",
+  },
+  { shown: /(?<= by )\w+(?=, \d+ [A-Z])/, now: "\\S+" },
   // Columns are as wide as what is in them, a folder for instance.
   { shown: / {2,}/, now: " {2,}" },
   { shown: /…/, now: ".*" },
