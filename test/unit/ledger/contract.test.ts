@@ -397,7 +397,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     };
     await ledger.noteInvocation(invocation, ["d1"]);
     await ledger.noteInvocation({ ...invocation, command: "plan", exitCode: 3, run: undefined, error: "no" }, ["d1"]);
-    expect(await ledger.lastInvocation(["stream", "plan"], true)).toEqual(invocation);
+    expect(await ledger.lastInvocation(["stream", "plan"], "succeeded")).toEqual(invocation);
     expect(await ledger.lastInvocation(["stream", "plan"])).toMatchObject({ command: "plan", error: "no" });
     expect(await ledger.told(["d1", "d2"])).toEqual(new Set(["d1"]));
   });
