@@ -411,7 +411,7 @@ export const RECIPES: readonly Recipe[] = [
     title: "access control, scans of one evening",
     headers: ["Time", "Event", "Gate", "Barcode", "Section", "Row", "Seat", "Entry Mode"],
     notes: [
-      "The file has times without a date. Times before the rollover belong to the day after.",
+      "The file has times without a date: its name must say on which one the evening began. Times before the rollover belong to the day after.",
       "Its column Price is a code, not an amount.",
     ],
     source: `
@@ -422,7 +422,7 @@ export const RECIPES: readonly Recipe[] = [
       actions:
         - scannedTicket:
             fields:
-              orderTime: {from: "2026-05-09 {Time}", format: "yyyy-MM-dd H:mm", rollover: "06:00"}   # FILL IN: the date on which the evening began
+              orderTime: {from: "{file.date} {Time}", format: "yyyy-MM-dd H:mm", rollover: "06:00"}   # the date in the file's name
     `,
   },
   {

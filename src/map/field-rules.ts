@@ -7,6 +7,7 @@ import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts"
 import type { Finding } from "../actions/problem.ts";
 import { faultOf } from "../actions/schemas.ts";
 import { compileAttributes } from "./attributes.ts";
+import { type NamedFile, refuseFixedDate } from "./file-date.ts";
 import { watchIdCells } from "./id-cells.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Parsing } from "./parse-steps.ts";
@@ -29,6 +30,7 @@ export interface FieldRule {
 export interface FieldContext
   extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count" | "tables"> {
   readonly action: ActionName;
+  readonly file: NamedFile;
   readonly relaxedRules: ReadonlySet<string>;
 }
 
@@ -61,6 +63,7 @@ export function compileFieldRule(
       throw new MappingError(path, "has no from", "Write {from: ...}, or a template.");
     return { field, fill: compileAttributes(rule, ofValue), read: undefined };
   }
+  if (field === "orderTime") refuseFixedDate(rule, context.file, path);
   const put = compileField(context.action, field, context);
   const constant = typeof rule === "string" ? constantOf(rule, path) : undefined;
   if (constant !== undefined) return constantField(field, constant, put, context, path);

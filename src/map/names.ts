@@ -1,6 +1,7 @@
-/** What a name in a template stands for: a column or key, the counter `n`, the item of `each`, a lookup's column. */
+/** What a name in a template stands for: a column or key, the counter `n`, the item of `each`, a lookup's column, the file's name. */
 
 import { nearest } from "../actions/nearest.ts";
+import { type NamedFile, readFileName } from "./file-date.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./scope.ts";
@@ -22,9 +23,15 @@ export interface EachNames {
   readonly seat?: "item" | "outer" | undefined;
 }
 
-/** All names of a rule: those of the file, and what `each` and the lookups add. */
-export function namesOf(columns: Columns, each: EachNames, lookups: ReadonlyMap<string, Names>): Names {
-  const added = (name: string, path: RulePath) => addedName(name, columns, each, lookups, path);
+/** All names of a rule: those of the rows, and what `each`, the lookups and the file's name add. */
+export function namesOf(
+  columns: Columns,
+  each: EachNames,
+  lookups: ReadonlyMap<string, Names>,
+  file: NamedFile,
+): Names {
+  const added = (name: string, path: RulePath) =>
+    addedName(name, columns, each, lookups, path) ?? readFileName(name, file, path);
   // The keys of JSON rows are not known yet, so there the names that `each` and lookups add come first.
   if (columns instanceof JsonKeys) return { read: (name, path) => added(name, path) ?? columns.read(name) };
   return {

@@ -7,6 +7,7 @@ import { fieldsOf, missingFields } from "./columns.ts";
 import { compileEach, type Each, namesOfBoth } from "./each.ts";
 import type { EventRules } from "./events.ts";
 import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
+import type { NamedFile } from "./file-date.ts";
 import { FillDown } from "./fill-down.ts";
 import { JsonKeys } from "./json-keys.ts";
 import { Lookup, type LookupTable } from "./lookup.ts";
@@ -72,6 +73,7 @@ export interface Program {
 interface Source extends SourceSettings {
   readonly path: RulePath;
   readonly columns: Columns;
+  readonly file: NamedFile;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Lookup>;
   /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
@@ -97,7 +99,8 @@ export function compileSource(settings: SourceSettings): Program {
   if (config.rows !== undefined && header !== undefined)
     throw new MappingError([...path, "rows"], "is about JSON files", "Give tables their own source.");
   const lookupNames = new Map<string, Lookup>();
-  const within = (added: EachNames): Names => namesOf(columns, added, lookupNames);
+  const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat() };
+  const within = (added: EachNames): Names => namesOf(columns, added, lookupNames, file);
   const each =
     config.each === undefined
       ? undefined
@@ -108,6 +111,7 @@ export function compileSource(settings: SourceSettings): Program {
     ...settings,
     path,
     columns,
+    file,
     each,
     lookupNames,
     namesIn: (added = each?.names ?? { counts: false }) => within(added),
@@ -121,7 +125,7 @@ export function compileSource(settings: SourceSettings): Program {
     (entry, at) => attempt(() => compileAction(entry, source, [...path, "actions", at])) ?? [],
   );
   const expectations = attempt(() => compileExpect(config, source.namesIn(), [...path, "expect"])) ?? [];
-  const ofFile = namesOf(columns, { counts: false }, new Map());
+  const ofFile = namesOf(columns, { counts: false }, new Map(), file);
   const skips = attempt(() => compileSkip(config, ofFile, [...path, "skip"])) ?? [];
   const event = attempt(() => compileEvent(source));
   const fillDown = attempt(() => compileFillDown(source));
@@ -263,10 +267,10 @@ function compileFields(
 const contextOf = (
   action: ActionName,
   names: Names,
-  { config: { zone }, path, clearWord, tables, relaxedRules }: Source,
+  { config: { zone }, file, path, clearWord, tables, relaxedRules }: Source,
   count?: string,
 ): FieldContext => ({
-  ...{ action, names, clearWord, tables, relaxedRules, count, zone },
+  ...{ action, names, file, clearWord, tables, relaxedRules, count, zone },
   zonePath: [...path, "zone"],
 });
 

@@ -1,0 +1,86 @@
+/** `{file.date}`: the date in a file's name, and why a date in the config is refused where each file has its own. */
+
+import { MappingError, quote, type RulePath } from "./mapping-error.ts";
+import type { Read } from "./scope.ts";
+import { isList, type TraitRules, type ValueRule } from "./source.ts";
+
+/** The file of a source. */
+export interface NamedFile {
+  /** Base name; "" for standard input. */
+  readonly fileName: string;
+  /** The patterns that its source takes files by. */
+  readonly patterns: readonly string[];
+}
+
+/** `2026-05-09`, `20260509` and `09.05.2026`. */
+const DATES = [
+  /(?<!\d)(?<y>20\d\d)-(?<m>\d\d)-(?<d>\d\d)(?!\d)/g,
+  /(?<!\d)(?<y>20\d\d)(?<m>\d\d)(?<d>\d\d)(?!\d)/g,
+  /(?<!\d)(?<d>\d\d)\.(?<m>\d\d)\.(?<y>20\d\d)(?!\d)/g,
+];
+
+/** The different dates in a text, as `2026-05-09`. */
+function datesIn(text: string): readonly string[] {
+  const found = DATES.flatMap((pattern) => [...text.matchAll(pattern)]);
+  const dates = found.map(({ groups: { y = "", m = "", d = "" } = {} }) => `${y}-${m}-${d}`);
+  return [...new Set(dates.filter(isDate))];
+}
+
+function isDate(date: string): boolean {
+  const time = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
+}
+
+/** What `{file.name}` or `{file.date}` says in every row; undefined for another name. */
+export function readFileName(name: string, { fileName }: NamedFile, path: RulePath): Read | undefined {
+  if (name !== "file.name" && name !== "file.date") return undefined;
+  if (fileName === "") throw new MappingError(path, `{${name}} needs a file: standard input has no name`);
+  if (name === "file.name") return () => fileName;
+  const [date, another] = datesIn(fileName);
+  if (date === undefined)
+    throw new MappingError(
+      path,
+      `{file.date} finds no date in ${quote(fileName)}`,
+      "Name the file with one, such as scans-2026-05-09.csv, scans-20260509.csv or scans-09.05.2026.csv.",
+    );
+  if (another !== undefined)
+    throw new MappingError(
+      path,
+      `{file.date} finds several dates in ${quote(fileName)}: ${date} and ${another}`,
+      "Name the file with the one that is meant.",
+    );
+  return () => date;
+}
+
+/** A date as a person writes it, also with the month's name. */
+const WRITTEN_DATE =
+  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?20\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
+
+/**
+ * Refuses a date that all rows of a file would have by the config, where the config takes several files, or the file's name
+ * has another date: each night would be sent with the date of the first.
+ */
+export function refuseFixedDate(rule: ValueRule | TraitRules, { fileName, patterns }: NamedFile, path: RulePath): void {
+  for (const template of templatesOf(rule)) {
+    const fixed = WRITTEN_DATE.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0];
+    if (fixed === undefined) continue;
+    const [date] = datesIn(fixed);
+    const isOfOneDay = patterns.every((pattern) => !/[*?]/.test(pattern) || (date && datesIn(pattern).includes(date)));
+    const inName = datesIn(fileName);
+    const isOther = date !== undefined && inName.length > 0 && !inName.includes(date);
+    if (isOfOneDay && !isOther) continue;
+    throw new MappingError(
+      path,
+      isOther
+        ? `says ${quote(fixed)}, but the name of ${quote(fileName)} says ${inName.join(" and ")}`
+        : `says ${quote(fixed)} for every file that match takes`,
+      "Write {file.date} in its place, the date in a file's name as 2026-05-09; or name one file in match.",
+    );
+  }
+}
+
+function templatesOf(rule: ValueRule | TraitRules): readonly string[] {
+  if (typeof rule === "string") return [rule];
+  if (isList(rule)) return rule.flatMap(templatesOf);
+  return Object.entries(rule).flatMap(([key, value]) => (key === "from" || key === "blank" ? templatesOf(value) : []));
+}
