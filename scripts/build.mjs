@@ -48,7 +48,7 @@ const FILES = {
   common: [...["actions/actions", "actions/fields", "actions/formula-guard", "actions/json"]],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],
-  look: ["plan/look", "plan/packed", "read/input", "map/create-mapper"],
+  look: ["plan/look", "read/input", "map/create-mapper"],
   runs: ["commands/plan", "commands/resume", "commands/stream", "commands/validate"],
 };
 

@@ -2,12 +2,13 @@
 
 import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
 import { placeText } from "../actions/place.ts";
-import { about, type Finding, type Severity, type SourceLine } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { about, type Finding } from "../actions/problem.ts";
 import { areFewDecimals, priceDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
+import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
+import { idText } from "./words.ts";
 
 /** An action of the input with what the checks need beside its identity. */
 export interface Checked extends Item {
@@ -21,18 +22,12 @@ export interface Checked extends Item {
 }
 
 export interface AcrossOptions {
+  readonly read: RowsRead;
   readonly events: Events;
   /** Nothing is registered but what the ledger knows. */
   readonly complete: boolean;
   /** What is sent again on purpose would meet its own traces. */
   readonly isResend: boolean;
-  readonly severityOf: (rule: string) => Severity;
-  /** By which ids tickets are resold in this input. */
-  readonly resoldBy: ReadonlySet<string>;
-  readonly lineOf: (row: number) => SourceLine;
-  readonly isOfSource: (input: number) => boolean;
-  readonly priceOf: (seq: number) => string;
-  readonly report: (item: Checked, finding: Finding, severity: "warn" | "error") => void;
 }
 
 type LaterEffect = Exclude<Effect, "sell-ticket" | "register-event" | "change-event">;
@@ -88,22 +83,24 @@ export class Across {
     const { registered } = event;
     if (registered === undefined || item.verdict === "new" || item.verdict === "bad" || item.isCorrected) return false;
     // A source gives the event with whichever row comes first, in each of its files.
-    if (item.verdict === "sent" && this.#options.isOfSource(item.input)) return false;
-    this.#report(item, "event-registered-twice", () => ({
+    if (item.verdict === "sent" && this.#options.read.inputs[item.input]?.isSource === true) return false;
+    this.#report(item, {
+      rule: "event-registered-twice",
       ...about("eventId", event.id),
-      message: `Event ${quoted(event.id)} is already registered at ${this.#placeOf(registered.row)}.`,
+      message: `Event ${idText(event.id)} is already registered at ${this.#placeOf(registered.row)}.`,
       hint: "To change an event, use updateEvent.",
-    }));
+    });
     return true;
   }
 
   #registeredLate(item: Checked): void {
     const id = item.subject.slice(2);
-    this.#report(item, "event-registered-late", () => ({
+    this.#report(item, {
+      rule: "event-registered-late",
       ...about("eventId", id),
-      message: `This newEvent comes after an updateEvent of ${quoted(id)}, which was accepted before this input.`,
+      message: `This newEvent comes after an updateEvent of ${idText(id)}, which was accepted before this input.`,
       hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
-    }));
+    });
   }
 
   /** Checks what is new of one ticket, in order. */
@@ -152,11 +149,12 @@ export class Across {
 
   #soldTwice(ticket: Ticket, item: Checked): void {
     const id = item.subject.slice(2);
-    this.#report(item, "ticket-sold-twice", () => ({
+    this.#report(item, {
+      rule: "ticket-sold-twice",
       ...about("ticketId", id),
-      message: `Ticket ${quoted(id)} is already sold${ticket.since === undefined ? "" : ` at ${this.#placeOf(ticket.since)}`}.`,
+      message: `Ticket ${idText(id)} is already sold${ticket.since === undefined ? "" : ` at ${this.#placeOf(ticket.since)}`}.`,
       hint: "A later sale of it is a resoldTicket. If the export has the row twice, remove one of them. If the id is that of an order, make one id per ticket in the mapping.",
-    }));
+    });
   }
 
   #sell(ticket: Ticket, item: Checked): void {
@@ -167,14 +165,15 @@ export class Across {
     if (ticket.since !== undefined || ticket.isOnlyNamed) {
       const where =
         ticket.since === undefined ? "which was accepted before this input" : `at ${this.#placeOf(ticket.since)}`;
-      this.#report(item, "ticket-not-sold", () => ({
+      this.#report(item, {
+        rule: "ticket-not-sold",
         ...about("ticketId", id),
-        message: `This sale comes after another action on ticket ${quoted(id)}, ${where}.`,
+        message: `This sale comes after another action on ticket ${idText(id)}, ${where}.`,
         hint:
           ticket.since === undefined
             ? "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first."
             : "Put sales first, or use --order time.",
-      }));
+      });
     }
     this.#checkPrice(item, event);
     if (ticket.state === "unsold") ticket.state = "sold";
@@ -192,18 +191,20 @@ export class Across {
       ticket.since = item.row;
       // What an nftId names can't be known: the service makes it after the sale.
       if (this.#options.complete && field === "ticketId")
-        this.#report(item, "ticket-not-sold", () => ({
+        this.#report(item, {
+          rule: "ticket-not-sold",
           ...about(field, id),
-          message: `Ticket ${quoted(id)} is sold neither in this environment nor earlier in this input.`,
+          message: `Ticket ${idText(id)} is sold neither in this environment nor earlier in this input.`,
           hint: "Put its soldTicket before it, or check the id.",
-        }));
+        });
     }
     if (state === "invalidated" || (state === "checked-in" && !AFTER_CHECK_IN[effect]))
-      this.#report(item, "after-final", () => ({
+      this.#report(item, {
+        rule: "after-final",
         ...about(field, id),
-        message: `Ticket ${quoted(id)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
+        message: `Ticket ${idText(id)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
         hint: "Check the order; --order time sorts by orderTime.",
-      }));
+      });
     if (effect === "resell-ticket") this.#resell(ticket, item, field);
     const after = stateAfter(effect);
     if (after === undefined || state === "invalidated" || state === after) return;
@@ -219,12 +220,13 @@ export class Across {
     if (holder === item.owner) {
       const id = item.subject.slice(2);
       const isSure = this.#isHolderSure(ticket, field);
-      const finding = () => ({
+      const finding = {
+        rule: "resold-to-holder",
         ...about("userId", holder),
-        message: `Ticket ${quoted(id)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`,
+        message: `Ticket ${idText(id)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`,
         hint: "userId is the new buyer's.",
-      });
-      this.#report(item, "resold-to-holder", finding, isSure ? "error" : "warn");
+      };
+      this.#report(item, finding, isSure ? "error" : "warn");
     }
     ticket.holder = item.owner;
     if (state === "unsold" || state === "sold") ticket.since = item.row;
@@ -232,7 +234,7 @@ export class Across {
 
   /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
   #isHolderSure({ since }: Ticket, field: "ticketId" | "nftId"): boolean {
-    const { resoldBy } = this.#options;
+    const { resoldBy } = this.#options.read;
     return field === "nftId" ? since !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
   }
 
@@ -244,19 +246,20 @@ export class Across {
     if (bad !== undefined && (registered === undefined || bad.place < registered.place))
       return hold(item, "bad", bad.row);
     if (event.pending !== undefined) return hold(item, "pending", event.pending);
-    const because = (says: string, hint: string) => () => ({
+    const because = (says: string, hint: string): Finding => ({
+      rule: "event-not-registered",
       ...about("eventId", event.id),
-      message: `Event ${quoted(event.id)} ${says}`,
+      message: `Event ${idText(event.id)} ${says}`,
       hint,
     });
     if (registered !== undefined) {
       const hint = "Put its newEvent before its tickets, or use --order time.";
-      this.#report(item, "event-not-registered", because("is registered only later in this input.", hint));
+      this.#report(item, because("is registered only later in this input.", hint));
     } else if (complete) {
       const says = "is registered neither in this environment nor earlier in this input.";
       const hint =
         "Put its newEvent before its tickets: newEvent: {fields: {currency: EUR}} as the first action of its source.";
-      this.#report(item, "event-not-registered", because(says, hint));
+      this.#report(item, because(says, hint));
     } else if (event.told === undefined || item.row < event.told.row) {
       event.told = { place: item.place, row: item.row };
       this.#options.events.keep(event);
@@ -268,25 +271,16 @@ export class Across {
     if (item.decimals === undefined) return;
     const pricing = currencyAt(event, item.place);
     if (areFewDecimals(item.decimals, pricing.digits)) return;
-    const finding = priceDecimals(this.#options.priceOf(item.seq), pricing);
-    if (finding !== undefined) this.#report(item, "currency-decimals", () => finding);
+    const finding = priceDecimals(String(this.#options.read.dataOf(item.seq).price), pricing);
+    if (finding !== undefined) this.#report(item, { rule: "currency-decimals", ...finding });
   }
 
   #placeOf(row: number): string {
-    return placeText(this.#options.lineOf(row));
+    return placeText(this.#options.read.lineOf(row));
   }
 
-  #report(
-    item: Checked,
-    rule: string,
-    finding: () => Omit<Finding, "rule">,
-    gravest: "warn" | "error" = "error",
-  ): void {
-    const configured = this.#options.severityOf(rule);
-    const severity = configured === "error" ? gravest : configured;
-    if (severity === "off") return;
-    this.#options.report(item, { rule, ...finding() }, severity);
-    if (severity !== "error") return;
+  #report(item: Checked, finding: Finding, gravest: "warn" | "error" = "error"): void {
+    if (!this.#options.read.add(item, finding, gravest)) return;
     item.verdict = "bad";
     this.#isBad = true;
   }
@@ -302,58 +296,3 @@ function stateAfter(effect: Effect): "checked-in" | "invalidated" | undefined {
   if (effect === "check-in-ticket") return "checked-in";
   return effect === "invalidate-ticket" ? "invalidated" : undefined;
 }
-
-/** The finding about an event that nobody knows, told once. */
-export function unknownEvent(id: string, hasEnvironment: boolean): Finding {
-  return {
-    rule: "event-not-registered",
-    ...about("eventId", id),
-    message: `Event ${quoted(id)} is not known here; it may have been registered elsewhere.`,
-    hint: hasEnvironment
-      ? "Set complete: true in the environment if all of its events were registered from here."
-      : "Add --env NAME to check against what it has accepted.",
-  };
-}
-
-/** A row that waits for one that is bad. */
-export function dependsOnBad(subject: string, cause: SourceLine): Finding {
-  return {
-    rule: "depends-on-invalid",
-    ...about(FIELD[subject.charAt(0)] ?? "eventId", subject.slice(2)),
-    message: dependsText(cause),
-    hint: "Fix that row.",
-    cause,
-  };
-}
-
-export const dependsText = (cause: SourceLine): string =>
-  `It depends on ${placeText(cause)}, which is invalid and not sent.`;
-
-const FIELD: Readonly<Record<string, string>> = { t: "ticketId", n: "nftId", e: "eventId" };
-
-/** An id that is written almost like another one. */
-export function nearAnother(subject: string, other: string, where: string): Finding {
-  const [id, otherId] = [subject.slice(2), other.slice(2)];
-  const field = FIELD[subject.charAt(0)] ?? "eventId";
-  const difference =
-    PLAIN.test(id) && PLAIN.test(otherId)
-      ? "zeros in front or decimals of a number"
-      : "blanks, hyphens or the Unicode form of characters";
-  return {
-    rule: "id-near-another",
-    ...about(field, id),
-    message: `${shown(id)} differs from ${shown(otherId)}, which ${where}, only in how it is written: ${difference}.`,
-    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with rules: {id-near-another: warn} in the config.`,
-  };
-}
-
-const PLAIN = /^[!-~]*$/;
-
-/** With escapes for what people can't tell apart: six characters for one, and never less of the id than an id may have. */
-const shown = (id: string): string =>
-  `"${cleanText(
-    id.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
-    6 * 255,
-  )}"`;
-
-const quoted = (id: string): string => `"${cleanText(id, 60)}"`;

@@ -5,6 +5,9 @@ import type { Pricing } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 
+/** What the ledger knows of some subjects, which are in the order of code points. */
+export type Ask = (subjects: readonly string[]) => Promise<ReadonlyMap<string, readonly KnownAction[]>>;
+
 /** Where in the plan an action stands. */
 export interface Placed {
   readonly place: number;
@@ -34,10 +37,19 @@ const MOST_IN_MEMORY = 20_000;
 
 export class Events {
   readonly #store: Store;
+  readonly #ask: Ask;
   readonly #events = new Map<string, EventState>();
 
-  constructor(store: Store) {
+  constructor(store: Store, ask: Ask) {
     this.#store = store;
+    this.#ask = ask;
+  }
+
+  /** Asks about events that nobody has asked for so far. */
+  async ask(ids: ReadonlySet<string>): Promise<void> {
+    const unknown = [...ids].filter((id) => this.find(id) === undefined).map((id) => `e:${id}`);
+    const known = await this.#ask(unknown.sort(byCodePoints));
+    for (const subject of unknown) this.learn(subject.slice(2), known.get(subject) ?? []);
   }
 
   /** Undefined where nobody has asked the ledger about it. */
@@ -91,6 +103,10 @@ export class Events {
       for (const { state } of batch) yield JSON.parse(state);
   }
 }
+
+/** As SQLite and PostgreSQL order text. */
+export const byCodePoints = (one: string, other: string): number =>
+  Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /** Currency of an event at a place, and its decimals where they are known. */
 export function currencyAt(event: EventState | undefined, place: number): Pricing {

@@ -4,14 +4,76 @@ import { type ActionName, acceptedFields, actionSpec, isActionName } from "../ac
 import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import type { Guard, GuardNote } from "../ledger/ledger.ts";
+import type { Guard, GuardNote, Ledger } from "../ledger/ledger.ts";
 import type { SourceConfig } from "../map/source.ts";
 import type { Recognised } from "./judge.ts";
+import type { RowsRead } from "./rows-read.ts";
 
 /** How a source makes its actions of one kind, each as text. */
 export interface Made {
   readonly kind: ActionName;
   readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
+}
+
+/** What the ledger knows of the sources that are read, and what is said of them. */
+export class Guards {
+  readonly #ledger: Pick<Ledger, "guard"> | undefined;
+  readonly #sources = new Map<string, { readonly made: readonly Made[]; readonly then: readonly Guard[] }>();
+
+  constructor(ledger: Pick<Ledger, "guard"> | undefined) {
+    this.#ledger = ledger;
+  }
+
+  /** @returns what is said of a source that makes its actions in another way than when some were entered. */
+  async take({
+    readAs,
+    made,
+  }: {
+    readonly readAs: string;
+    readonly made: readonly Made[];
+  }): Promise<readonly Finding[]> {
+    if (this.#sources.has(readAs)) return [];
+    const then = (await this.#ledger?.guard(readAs)) ?? [];
+    this.#sources.set(readAs, { made, then });
+    return mappingChanged(readAs, made, then);
+  }
+
+  /** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. Of one that nobody knows it is believed. */
+  shows(readAs: string): boolean {
+    const nights = nightsOf(this.#then(readAs));
+    const rows = nights.reduce((sum, night) => sum + night.rows, 0);
+    const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
+    return rows === 0 || shareOf({ rows, recognised }) >= HARDLY_ANY;
+  }
+
+  /** Reports sources of which nothing is recognised any more: an error stops all. */
+  reportStrange(now: ReadonlyMap<string, Recognised>, read: RowsRead): void {
+    for (const [readAs, counts] of now) {
+      const finding = nothingRecognised(readAs, counts, this.#then(readAs));
+      const { name = "" } = read.inputs.find((input) => input.readAs === readAs) ?? {};
+      if (finding !== undefined && read.problems.report({ source: name, line: 1 }, [finding])) read.isUnfit = true;
+    }
+  }
+
+  /**
+   * What is remembered of each source. On its first night nothing of it can be known, so that counts as none.
+   *
+   * @param at UTC in ISO 8601.
+   */
+  notes(now: ReadonlyMap<string, Recognised>, at: string): readonly GuardNote[] {
+    return [...now].flatMap(([source, counts]) => {
+      const made = this.#sources.get(source)?.made ?? [];
+      const isKnown = this.#then(source).some(({ kind }) => kind === WHOLE);
+      return [
+        ...made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined })),
+        { source, kind: WHOLE, made: {}, night: isKnown ? { at, ...counts } : undefined },
+      ];
+    });
+  }
+
+  #then(readAs: string): readonly Guard[] {
+    return this.#sources.get(readAs)?.then ?? [];
+  }
 }
 
 const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
@@ -50,7 +112,7 @@ function stable(value: unknown): string {
 const WHOLE = "*";
 
 /** What is said of a source that makes its actions in another way than when some were entered. */
-export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
+function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
   const found = new Map<string, { readonly finding: Finding; readonly kinds: string[] }>();
   for (const { kind, made } of now) {
     const before = then.find((guard) => guard.kind === kind)?.made;
@@ -112,16 +174,8 @@ const shareOf = ({ rows, recognised }: Recognised): number => (rows === 0 ? 0 : 
 const nightsOf = (then: readonly Guard[]): readonly Recognised[] =>
   then.find(({ kind }) => kind === WHOLE)?.nights.slice(0, NIGHTS) ?? [];
 
-/** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. Of one that nobody knows it is believed. */
-export function usuallyShows(then: readonly Guard[]): boolean {
-  const nights = nightsOf(then);
-  const rows = nights.reduce((sum, night) => sum + night.rows, 0);
-  const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
-  return rows === 0 || shareOf({ rows, recognised }) >= HARDLY_ANY;
-}
-
 /** What is said of a source of which most was recognised, and now almost nothing. */
-export function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Finding | undefined {
+function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Finding | undefined {
   const nights = nightsOf(then);
   const wasKnown =
     nights.length === NIGHTS && nights.every((night) => night.rows >= LEAST_ROWS && shareOf(night) >= 0.5);
@@ -133,24 +187,4 @@ export function nothingRecognised(source: string, now: Recognised, then: readonl
     message: `Of ${now.rows} actions of the ${cleanText(name, 100)}, ${now.recognised === 0 ? "none was" : `${now.recognised} were`} sent before; on its last two nights it was ${percents}. Sent now, all would be registered once more.`,
     hint: "Compare the file with last night's: another zone, lost zeros, other ids? If all of it is new, set rules: {nothing-recognised: warn} for one run.",
   };
-}
-
-/**
- * What is remembered of a source. On its first night nothing of it can be known, so that counts as none.
- *
- * @param at UTC in ISO 8601.
- */
-export function notesOf(
-  source: string,
-  made: readonly Made[],
-  now: Recognised,
-  then: readonly Guard[],
-  at: string,
-): readonly GuardNote[] {
-  const isKnown = then.some(({ kind }) => kind === WHOLE);
-  const night = isKnown && now.rows > 0 ? { at, ...now } : undefined;
-  return [
-    ...made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined })),
-    { source, kind: WHOLE, made: {}, night },
-  ];
 }

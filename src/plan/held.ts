@@ -1,9 +1,9 @@
 /** What waits: for a bad row, or for another run. It spreads over rows, tickets and events until nothing changes. */
 
-import type { Severity, SourceLine } from "../actions/problem.ts";
-import { dependsOnBad } from "./across.ts";
-import type { Findings } from "./findings.ts";
+import type { SourceLine } from "../actions/problem.ts";
+import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
+import { dependsOnBad } from "./words.ts";
 
 /** A row that others wait for. */
 export interface HeldFor extends SourceLine {
@@ -46,13 +46,8 @@ FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.
 WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
 ORDER BY 1`;
 
-interface HeldOptions {
-  readonly findings: Findings;
-  readonly severityOf: (rule: string) => Severity;
-}
-
 /** @returns the rows and actions that wait. */
-export function spreadHeld(store: Store, options: HeldOptions): Held {
+export function spreadHeld(store: Store, read: RowsRead): Held {
   store.run("CREATE INDEX by_row ON action (row)");
   store.run("CREATE INDEX by_subject ON action (subject)");
   store.run("CREATE INDEX by_event ON action (event) WHERE event IS NOT NULL");
@@ -71,20 +66,18 @@ export function spreadHeld(store: Store, options: HeldOptions): Held {
   }
   const rows = store.run(`UPDATE row SET state = 'held'
     WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
-  const held: Held = { heldFor: causesOf(store, options.findings.lineOf), heldBy: runsOf(store), rows };
-  tell(store, options);
-  return held;
+  reportHeld(store, read);
+  return { heldFor: causesOf(store, (row) => read.lineOf(row)), heldBy: runsOf(store), rows };
 }
 
 /** One problem a row that waits for a bad one. */
-function tell(store: Store, { findings, severityOf }: HeldOptions): void {
-  if (severityOf("depends-on-invalid") === "off") return;
-  type Found = { row: number; input: number; subject: string; cause: number; place: number };
-  const sql = `SELECT row, input, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
+function reportHeld(store: Store, read: RowsRead): void {
+  if (read.problems.severityOf("depends-on-invalid") === "off") return;
+  type Found = { row: number; subject: string; cause: number; place: number };
+  const sql = `SELECT row, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
     WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
   for (const batch of store.batches<Found>(sql))
-    for (const { subject, cause, ...of } of batch)
-      findings.tell(of, dependsOnBad(subject, findings.lineOf(cause)), "error");
+    for (const { subject, cause, ...of } of batch) read.note(of, dependsOnBad(subject, read.lineOf(cause)), "error");
 }
 
 /** As many causes, and rows of a cause, are told by their place. */

@@ -2,17 +2,15 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { placeText } from "../actions/place.ts";
-import type { Finding, Severity } from "../actions/problem.ts";
+import type { Finding } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
-import { Across, type Checked, nearAnother, unknownEvent } from "./across.ts";
-import type { Events } from "./events.ts";
-import { Findings } from "./findings.ts";
-import { type Known, LedgerLooks, type Near } from "./known.ts";
-import type { Problems } from "./problems.ts";
+import { Across, type Checked } from "./across.ts";
+import { type Ask, Events } from "./events.ts";
+import { type Near, nearTo } from "./near.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import { holdForBad, type Judging, judge, THIS_RUN } from "./verdicts.ts";
-import { acceptedData, findingOf, type Lookups } from "./words.ts";
+import { holdForBad, type Judging, judge, THIS_RUN, type Verdict } from "./verdicts.ts";
+import { acceptedData, findingOf, type Lookups, nearAnother, unknownEvent } from "./words.ts";
 
 export interface JudgeOptions {
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body"> | undefined;
@@ -21,24 +19,22 @@ export interface JudgeOptions {
   readonly shows: (input: number) => boolean;
   readonly complete: boolean;
   readonly hasEnvironment: boolean;
-  readonly severityOf: (rule: string) => Severity;
-  readonly problems: Problems;
   readonly onJudged: (actions: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** By input: actions that were judged, and those of which the ledger knew something. */
+/** Actions that were judged, and those of which the ledger knew something. */
 export interface Recognised {
   rows: number;
   recognised: number;
 }
 
 export interface Judged {
-  readonly recognised: readonly Recognised[];
+  /** By what the rows of an input are read as. */
+  readonly recognised: ReadonlyMap<string, Recognised>;
   /** Something is bad or held, so that what depends on it is to be found. */
   readonly isAnyHeld: boolean;
   readonly events: Events;
-  readonly findings: Findings;
 }
 
 /** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
@@ -67,10 +63,25 @@ const isOfEvent = (subject: string): boolean => subject.startsWith("e:");
 
 export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judged> {
   const judged = new Judge(store, read, options);
-  const groups: Checked[][] = [];
   let count = 0;
+  for (const groups of bySubject(store)) {
+    await judged.subjects(groups);
+    for (const items of groups) count += items.length;
+    options.onJudged(count);
+    options.signal.throwIfAborted();
+  }
+  judged.end();
+  return judged;
+}
+
+type Known = Awaited<ReturnType<Ask>>;
+type Group = readonly [Checked, ...Checked[]];
+
+/** The actions of each subject together, of many subjects at a time: of events, then of tickets. */
+function* bySubject(store: Store): Generator<readonly Group[]> {
+  let groups: [Checked, ...Checked[]][] = [];
   let last: string | undefined;
-  for (const batch of store.tuples<Stored>(BY_SUBJECT)) {
+  for (const batch of store.tuples<Stored>(BY_SUBJECT))
     for (const stored of batch) {
       const item = itemOf(stored);
       const { subject } = item;
@@ -78,20 +89,15 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
         groups.at(-1)?.push(item);
         continue;
       }
-      // All of the events comes before the first ticket.
-      const isFull =
-        groups.length >= SUBJECTS_AT_ONCE || (last !== undefined && isOfEvent(last) !== isOfEvent(subject));
-      if (isFull) await judged.subjects(groups.splice(0));
+      const isFirstTicket = last !== undefined && isOfEvent(last) && !isOfEvent(subject);
+      if (groups.length >= SUBJECTS_AT_ONCE || isFirstTicket) {
+        yield groups;
+        groups = [];
+      }
       groups.push([item]);
       last = subject;
     }
-    count += batch.length;
-    options.onJudged(count);
-    options.signal.throwIfAborted();
-  }
-  await judged.subjects(groups);
-  judged.end();
-  return judged;
+  if (groups.length > 0) yield groups;
 }
 
 function itemOf(stored: Stored): Checked {
@@ -122,69 +128,79 @@ function itemOf(stored: Stored): Checked {
 }
 
 class Judge implements Judged {
-  readonly recognised: readonly Recognised[];
-  readonly findings: Findings;
+  readonly recognised = new Map<string, Recognised>();
+  readonly events: Events;
   isAnyHeld = false;
   readonly #store: Store;
+  readonly #read: RowsRead;
   readonly #options: JudgeOptions;
-  readonly #looks: LedgerLooks;
   readonly #across: Across;
   readonly #judging: Judging;
   readonly #lookups: Lookups;
-  readonly #hasOdd: boolean;
   /** Events come before tickets. */
   #isAnyEventMoved = false;
   /** Actions that were sent, to be written down together: most nights these are almost all. */
   readonly #sent: number[] = [];
 
   constructor(store: Store, read: RowsRead, options: JudgeOptions) {
-    const { ledger, mode, shows, problems } = options;
+    const { ledger, mode, shows, complete } = options;
     this.#store = store;
+    this.#read = read;
     this.#options = options;
-    this.#looks = new LedgerLooks(store, ledger, read.runs);
-    this.recognised = read.inputs.map(() => ({ rows: 0, recognised: 0 }));
+    this.events = new Events(store, (subjects) => this.#known(subjects));
     this.#judging = { spanOf: (kind) => read.spans.get(kind), shows, mode, isCut: read.isCut };
-    this.#hasOdd = read.hasOdd;
-    this.findings = new Findings(store, read, problems);
-    const { lineOf } = this.findings;
-    this.#lookups = { lineOf, dataOf: (seq) => this.findings.dataOf(seq), accepted: acceptedData(ledger) };
-    this.#across = new Across({
-      ...options,
-      events: this.events,
-      isResend: mode !== "judge",
-      resoldBy: read.resoldBy,
-      lineOf,
-      isOfSource: (input) => read.inputs[input]?.isSource ?? false,
-      priceOf: (seq) => String(this.findings.dataOf(seq).price),
-      report: (item, finding, severity) => this.findings.add(item, finding, severity),
-    });
+    this.#lookups = {
+      lineOf: (row) => read.lineOf(row),
+      dataOf: (seq) => read.dataOf(seq),
+      accepted: acceptedData(ledger),
+    };
+    this.#across = new Across({ read, events: this.events, complete, isResend: mode !== "judge" });
   }
 
-  get events(): Events {
-    return this.#looks.events;
-  }
-
-  /** Judges some subjects, of which each is whole: of events, or of tickets. */
-  async subjects(groups: readonly (readonly Checked[])[]): Promise<void> {
-    const subjects = groups.map(([first]) => first?.subject ?? "");
-    const known = await this.#looks.of(subjects);
+  /** Judges some subjects, all of events, or all of tickets. */
+  async subjects(groups: readonly Group[]): Promise<void> {
+    const subjects = groups.map(([{ subject }]) => subject);
+    const known = await this.#known(subjects);
     await this.#learnEvents(groups, known);
     const near = await this.#near(subjects.filter((subject) => !known.has(subject)));
     for (const items of groups) {
-      const { subject } = items[0] as Checked; // a group is never empty
+      const [{ subject }] = items;
       await this.#judge(subject, items, known.get(subject) ?? [], near.get(subject));
     }
     if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
   }
 
-  async #judge(
-    subject: string,
-    items: readonly Checked[],
-    known: readonly KnownAction[],
-    near: Near | undefined,
-  ): Promise<void> {
+  /** What the ledger knows, by subject. @param subjects in the order of code points. */
+  async #known(subjects: readonly string[]): Promise<Known> {
+    const known = subjects.length === 0 ? [] : ((await this.#options.ledger?.actionsOf(subjects)) ?? []);
+    for (const { position, runId } of known) this.#read.runs.note(position.run, runId);
+    return Map.groupBy(known, ({ subject }) => subject);
+  }
+
+  /** Asks about the events that tickets name, so that all is known when these are checked. */
+  async #learnEvents(groups: readonly Group[], known: Known): Promise<void> {
+    const named = new Set<string>();
+    for (const group of groups)
+      for (const { subject, kind, event } of group) {
+        if (isOfEvent(subject)) this.events.learn(subject.slice(2), known.get(subject) ?? []);
+        else if (event !== undefined) named.add(event);
+        if (kind === "resoldTicket") for (const one of known.get(subject) ?? []) named.add(one.event ?? "");
+      }
+    named.delete("");
+    await this.events.ask(named);
+  }
+
+  /** By subject: another id that is written almost like its own, accepted or in this input. */
+  async #near(subjects: readonly string[]): Promise<ReadonlyMap<string, Near>> {
+    const { mode, ledger } = this.#options;
+    const { problems, hasOdd } = this.#read;
+    if (mode !== "judge" || problems.severityOf("id-near-another") === "off") return new Map();
+    return nearTo(subjects, { store: this.#store, ledger, hasOdd });
+  }
+
+  async #judge(subject: string, items: Group, known: readonly KnownAction[], near: Near | undefined): Promise<void> {
     judge(items, known, this.#judging);
-    if (near !== undefined) await this.#tellNear(items, near);
+    if (near !== undefined) await this.#reportNear(items, near);
     if (isOfEvent(subject)) {
       const event = this.events.of(subject.slice(2));
       this.#across.checkEvent(event, items, known);
@@ -197,74 +213,40 @@ class Judge implements Judged {
       const finding = TOLD.has(item.verdict) ? await findingOf(item, this.#lookups) : undefined;
       if (finding === undefined) continue;
       reasons.set(item.seq, `${finding.rule}: ${finding.message}`);
-      this.#add(item, finding);
+      this.#report(item, finding);
     }
     holdForBad(items);
     for (const item of items) this.#write(item, reasons.get(item.seq));
   }
 
-  /** Tells of one; an error makes it bad. */
-  #add(item: Checked, finding: Finding): void {
-    const severity = this.#options.severityOf(finding.rule);
-    if (severity === "off") return;
-    this.findings.add(item, finding, severity);
-    if (severity === "error") item.verdict = "bad";
+  #report(item: Checked, finding: Finding): void {
+    if (this.#read.add(item, finding)) item.verdict = "bad";
   }
 
   /** Beside its event's own actions a ticket keeps its place, though a scan of it names no event. */
-  #nameEvent(items: readonly Checked[], known: readonly KnownAction[]): void {
+  #nameEvent(items: Group, known: readonly KnownAction[]): void {
     const id = known.find(({ event }) => event !== undefined)?.event;
     if (id === undefined || (this.events.find(id)?.own.length ?? 0) === 0) return;
     for (const { seq, event } of items)
       if (event === undefined) this.#store.run("UPDATE action SET event = ? WHERE seq = ?", id, seq);
   }
 
-  /** Asks about the events that tickets name, so that all is known when these are checked. */
-  async #learnEvents(groups: readonly (readonly Checked[])[], known: Known): Promise<void> {
-    const named = new Set<string>();
-    for (const group of groups)
-      for (const { subject, kind, event } of group) {
-        if (isOfEvent(subject)) this.events.learn(subject.slice(2), known.get(subject) ?? []);
-        else if (event !== undefined) named.add(event);
-        if (kind === "resoldTicket") for (const one of known.get(subject) ?? []) named.add(one.event ?? "");
-      }
-    named.delete("");
-    await this.#looks.learn(named);
-  }
-
-  /** By subject: another id that is written almost like its own, accepted or in this input. */
-  async #near(subjects: readonly string[]): Promise<ReadonlyMap<string, Near>> {
-    const near = new Map<string, Near>();
-    const { mode, severityOf } = this.#options;
-    if (mode !== "judge" || severityOf("id-near-another") === "off") return near;
-    const accepted = await this.#looks.near(subjects);
-    if (accepted.size === 0 && !this.#hasOdd) return near;
-    for (const subject of subjects) {
-      const found = this.#looks.nearTo(subject, accepted, this.#hasOdd);
-      if (found !== undefined) near.set(subject, found);
-    }
-    return near;
-  }
-
-  /** Told of whichever stands further down; of an accepted one, of the first that is new. */
-  async #tellNear(items: readonly Checked[], { subject: other, row }: Near): Promise<void> {
+  /** Of whichever stands further down; of an accepted one, of the first that is new. */
+  async #reportNear(items: Group, { subject: other, row }: Near): Promise<void> {
     const item = items.find(({ verdict }) => verdict === "new");
     if (item === undefined) return;
-    const { lineOf } = this.findings;
+    const standsAt = (at: number): string => `stands at ${placeText(this.#read.lineOf(at))}`;
     if (row !== undefined && row > item.row) {
-      const severity = this.#options.severityOf("id-near-another");
-      const where = `stands at ${placeText(lineOf(item.row))}`;
-      const of = { row, input: this.findings.inputOf(row), place: row };
-      if (severity !== "off") this.findings.add(of, nearAnother(other, item.subject, where), severity);
+      this.#read.add({ row, place: row }, nearAnother(other, item.subject, standsAt(item.row)));
       this.isAnyHeld = true;
-      return;
+    } else {
+      const where = row === undefined ? await this.#whereKnown(other) : standsAt(row);
+      this.#report(item, nearAnother(item.subject, other, where));
     }
-    const where = row === undefined ? await this.#whereKnown(other) : `stands at ${placeText(lineOf(row))}`;
-    this.#add(item, nearAnother(item.subject, other, where));
   }
 
   async #whereKnown(subject: string): Promise<string> {
-    const [known] = (await this.#looks.of([subject])).get(subject) ?? [];
+    const [known] = (await this.#known([subject])).get(subject) ?? [];
     const state = known?.state === "pending" ? "is pending" : "was accepted";
     return `${state}${known === undefined ? "" : ` in the run ${known.runId}`}`;
   }
@@ -272,11 +254,7 @@ class Judge implements Judged {
   /** Writes down what differs from what was stored. @param reason what rejects say of one that is not sent. */
   #write(item: Checked, reason: string | undefined): void {
     const { seq, verdict, isCorrected, isFromRejects, input, mark, heldBy } = item;
-    const counted = isFromRejects ? undefined : this.recognised[input]; // rejects show nothing again
-    if (counted !== undefined && verdict !== "bad") {
-      counted.rows += 1;
-      if (verdict === "sent" || verdict === "changed") counted.recognised += 1;
-    }
+    if (!isFromRejects && verdict !== "bad") this.#count(input, verdict); // rejects show nothing again
     if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
     const isAsStored = mark?.includes("#") !== true && item.why === undefined;
     if (verdict === "new" ? isAsStored : isCorrected && verdict === "sent") return;
@@ -291,6 +269,14 @@ class Judge implements Judged {
     this.#store.run(JUDGED, verdict, why, cause, reason ?? null, mark ?? null, ...position, seq);
   }
 
+  #count(input: number, verdict: Verdict): void {
+    const { readAs = "" } = this.#read.inputs[input] ?? {};
+    const counts = this.recognised.get(readAs) ?? { rows: 0, recognised: 0 };
+    this.recognised.set(readAs, counts);
+    counts.rows += 1;
+    if (verdict === "sent" || verdict === "changed") counts.recognised += 1;
+  }
+
   #writeSent(): void {
     const sent = JSON.stringify(this.#sent.splice(0).sort((one, other) => one - other));
     // OR FAIL: else SQLite would copy each page first, to undo the statement.
@@ -301,12 +287,11 @@ class Judge implements Judged {
   end(): void {
     this.#writeSent();
     if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
-    if (this.#options.severityOf("event-not-registered") === "off") return;
+    if (this.#read.problems.severityOf("event-not-registered") === "off") return;
     for (const { id, told } of this.events.told()) {
-      const finding = unknownEvent(id, this.#options.hasEnvironment);
       // Before what else is found of the action.
-      const of = { row: told.row, input: this.findings.inputOf(told.row), place: told.place - 0.5 };
-      this.findings.tell(of, finding, "warn");
+      const of = { row: told.row, place: told.place - 0.5 };
+      this.#read.note(of, unknownEvent(id, this.#options.hasEnvironment), "warn");
     }
   }
 }

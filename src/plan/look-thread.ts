@@ -5,7 +5,6 @@ import { Failure } from "../failure.ts";
 import { createMapper } from "../map/create-mapper.ts";
 import { openInput } from "../read/input.ts";
 import { Look, type Understood } from "./look.ts";
-import { pack } from "./packed.ts";
 import type { Job, Thrown, Told } from "./thread.ts";
 
 const { file, opening, mapping, rules, most }: Job = workerData; // as thread.ts gives it
@@ -33,7 +32,7 @@ try {
         wake = resolve;
       });
     room -= 1;
-    tell({ kind: "batch", rows: pack(looked), batch });
+    tell({ kind: "batch", looked: JSON.stringify(looked), batch });
   }
   tell({ kind: "end", understood: understood(), whole: look.whole });
 } catch (cause) {

@@ -2,18 +2,19 @@
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
+import { isFieldName } from "../actions/fields.ts";
 import { type Identity, identityOf } from "../actions/identity.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
 import { severityIn } from "../check/rules.ts";
+import { checkDraft } from "../check/shape.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
 import type { FileFinding } from "../map/rules.ts";
 import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
-import type { Row } from "../read/row.ts";
+import { keptText, type Row } from "../read/row.ts";
 import { PublicValues } from "./public-values.ts";
-import { findingsOfMapped } from "./row-findings.ts";
 
 /** What the rows of a file are looked at with. */
 export interface Rules {
@@ -29,13 +30,15 @@ export interface Rules {
 }
 
 /** A row that gives actions, or is bad. */
-export interface Looked extends Pick<Row, "kind" | "line" | "text"> {
+export interface Looked {
   /** Number of the row in its file, from 0. */
   readonly index: number;
+  readonly line: number;
+  /** As it is kept. */
+  readonly text: string;
   readonly actions: readonly { readonly kind: ActionName; readonly identity: Identity }[];
   /** The event that the row names, also where its actions do not take an eventId. */
-  readonly event?: string;
-  readonly unusual?: Unusual;
+  readonly event?: string | undefined;
 }
 
 /** Of a row that is bad, of which something is told, or that is from rejects. */
@@ -54,6 +57,8 @@ export interface Unusual {
 /** What some rows came to. */
 export interface Batch {
   readonly looked: readonly Looked[];
+  /** By the row's index. */
+  readonly unusual: ReadonlyMap<number, Unusual>;
   readonly rows: number;
   /** Of the file so far, as it is stored. */
   readonly bytes: number;
@@ -85,15 +90,19 @@ export interface Whole {
 
 type Made = { -readonly [Key in keyof Batch]: Batch[Key] } & {
   readonly looked: Looked[];
+  readonly unusual: Map<number, Unusual>;
   readonly skipReasons: Map<string, number>;
   readonly eventOnlyReasons: Map<string, number>;
   readonly kinds: Batch["kinds"][number][];
 };
 
+type Invalid = Extract<Mapped, { kind: "invalid" }>;
+
 export class Look {
   readonly #input: Input;
   readonly #mapper: Mapper;
   readonly #rules: Rules;
+  readonly #severityOf: (rule: string) => Severity;
   readonly #values = new PublicValues();
   readonly #digester: RowDigester;
   readonly #kinds = new Set<boolean>();
@@ -105,6 +114,7 @@ export class Look {
     this.#input = input;
     this.#mapper = mapper;
     this.#rules = rules;
+    this.#severityOf = severityIn(rules.severities);
     this.#digester = createRowDigester(input.header, rules.readAs);
     this.#own = input.header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
     const { wanted } = mapper;
@@ -117,6 +127,7 @@ export class Look {
       const room = Math.min(rows.length, this.#rules.limit - this.#rows);
       const batch: Made = {
         looked: [],
+        unusual: new Map(),
         rows: room,
         bytes: this.#input.bytesRead,
         skipReasons: new Map(),
@@ -163,14 +174,11 @@ export class Look {
     if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
     if (mapped.kind === "actions") this.#note(mapped, row, isBad, batch);
     const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
-    const { kind, line, text } = row;
-    batch.looked.push({
-      ...{ kind, line, text, index, actions: isBad || mapped.kind !== "actions" ? [] : identified(mapped) },
-      ...(mapped.kind === "actions" && mapped.eventId !== undefined && { event: mapped.eventId }),
-      ...((isBad || own !== undefined || findings.length > 0) && {
-        unusual: this.#unusual(row, mapped, { findings, isBad, own }),
-      }),
-    });
+    if (isBad || own !== undefined || findings.length > 0)
+      batch.unusual.set(index, this.#unusual(row, mapped, { findings, isBad, own }));
+    const actions = isBad || mapped.kind !== "actions" ? [] : identified(mapped);
+    const event = mapped.kind === "actions" ? mapped.eventId : undefined;
+    batch.looked.push({ index, line: row.line, text: keptText(row), actions, event });
   }
 
   #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "findings" | "isBad" | "own">): Unusual {
@@ -202,15 +210,45 @@ export class Look {
     if (mapped.kind === "skipped") return [];
     const own = row.kind === "malformed" && mapped.kind !== "invalid" ? row.findings : [];
     const ofRow = row.kind === "cells" ? (row.findings ?? []) : own;
-    const found = findingsOfMapped(mapped, this.#rules.now);
+    const found = mapped.kind === "invalid" ? this.#findingsOfInvalid(mapped) : this.#findingsOfDrafts(mapped);
     return ofRow.length === 0 ? found : [...ofRow, ...found];
   }
 
+  #findingsOfDrafts({ drafts, likely = [] }: Extract<Mapped, { kind: "actions" }>): readonly Finding[] {
+    const [only, ...others] = drafts;
+    const found = only === undefined ? [] : checkDraft(only, this.#rules.now);
+    if (others.length === 0 && likely.length === 0) return found;
+    return [...likely, ...found, ...others.flatMap((draft) => checkDraft(draft, this.#rules.now))];
+  }
+
+  /** With what is wrong with the fields that could be read, so that all problems of a row are reported at once. */
+  #findingsOfInvalid({ findings, likely = [], attempted, isGuess }: Invalid): readonly Finding[] {
+    if (isGuess === true) return [...findings, ...likely];
+    const known = new Set(findings.map(({ field }) => field));
+    // Findings of a declared source name columns, so which field each left empty is not known.
+    const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
+    const further = attempted
+      .flatMap((draft) => checkDraft(draft, this.#rules.now))
+      .filter(({ field }) => field === undefined || !known.has(field))
+      .filter(({ rule }) => !(ofColumns && FOLLOWS.has(rule)))
+      // What could not be read may be the change.
+      .filter(({ rule }) => rule !== "update-without-change");
+    return [...findings, ...likely, ...further];
+  }
+
   #isError(findings: readonly Finding[]): boolean {
-    const severityOf = severityIn(this.#rules.severities);
-    return findings.some(({ rule }) => severityOf(rule) === "error");
+    return findings.some(({ rule }) => this.#severityOf(rule) === "error");
   }
 }
+
+/** What a field that could not be read also leads to; reporting it would only confuse. */
+const FOLLOWS: ReadonlySet<string> = new Set([
+  "field-required",
+  "sold-ticket-without-user",
+  "ticket-reference-missing",
+  "claim-recipient-missing",
+  "order-time-missing",
+]);
 
 const identified = ({ drafts, keys }: Extract<Mapped, { kind: "actions" }>): Looked["actions"] =>
   drafts.map((draft, nth) => ({ kind: draft.action, identity: identityOf(draft, keys?.[nth]) }));

@@ -1,9 +1,7 @@
-/** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
+/** What is found of rows and files: counted in full and kept up to a cap, so that memory does not grow with a bad file. */
 
-import { createHash } from "node:crypto";
-import type { Finding, Problem, Severity } from "../actions/problem.ts";
-import type { InputFile } from "../read/input-file.ts";
-import type { Row } from "../read/row.ts";
+import { hash } from "node:crypto";
+import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
 
 /** What was found of one rule and field: how often, and the first example. */
 export interface Tally {
@@ -15,6 +13,16 @@ export interface Tally {
   readonly byAction: Map<string, number>;
   /** Those of them that are kept, in the order of the input. */
   readonly kept: readonly Problem[];
+}
+
+/** Where something is found. */
+export interface Where extends SourceLine {
+  /** What the row holds. What is said of a whole file stands in its first line, unless a row shows it. */
+  readonly text?: string;
+  /** JSON pointer to the row's object; undefined for cells, which have none. */
+  readonly item?: string | undefined;
+  /** Of the row in the input, for what was seen across rows; left out, it is of the row that is read. */
+  readonly place?: number;
 }
 
 interface Kept {
@@ -34,6 +42,7 @@ interface Tallied extends Omit<Tally, "kept"> {
 const MOST_TALLIES = 50;
 
 export class Problems {
+  readonly severityOf: (rule: string) => Severity;
   readonly #cap: number;
   readonly #tallies = new Map<string, Tallied>();
   /** Up to twice as many as are kept. */
@@ -42,20 +51,32 @@ export class Problems {
   warnings = 0;
 
   /** @param cap how many are kept. */
-  constructor(cap: number) {
+  constructor(cap: number, severityOf: (rule: string) => Severity) {
     this.#cap = cap;
+    this.severityOf = severityOf;
   }
 
-  /** @param place of the row in the input, for what was seen across rows; left out, it is of the row that is read. */
-  add(problem: Problem, place = 0): void {
+  /** Reports all that is found in one place. @returns whether something of it is an error. */
+  report(where: Where, findings: readonly Finding[]): boolean {
+    let isError = false;
+    for (const finding of findings) if (this.add(where, finding) === "error") isError = true;
+    return isError;
+  }
+
+  /** @returns how grave it is; of a rule that is off, nothing is noted. */
+  add(where: Where, finding: Finding, severity = this.severityOf(finding.rule)): Severity {
+    if (severity === "off") return severity;
+    const { source, line, text, item, place = 0 } = where;
+    const { pointer, mark = markOf(finding, text), ...rest } = finding;
+    const problem: Problem = {
+      ...{ source, line, severity, ...rest },
+      ...(pointer !== undefined && item !== undefined && { pointer: `${item}${pointer}` }),
+      ...(severity === "warn" && mark !== undefined && { mark }),
+    };
     this.#kept.push({ problem, place, nth: this.errors + this.warnings });
     if (this.#kept.length >= 2 * this.#cap) this.#cut();
-    const { severity, action } = problem;
-    const tally = this.#tallyOf(problem, place);
-    tally.count += 1;
-    if (severity === "error") this.errors += 1;
-    else this.warnings += 1;
-    if (action !== undefined) tally.byAction.set(action, (tally.byAction.get(action) ?? 0) + 1);
+    this.#count(problem, place);
+    return severity;
   }
 
   /** The first problems in the order of the input. Errors take the places of warnings and of rows that wait for another. */
@@ -72,9 +93,13 @@ export class Problems {
       .sort((one, other) => one.place - other.place);
   }
 
-  /** Whether a warning about the row that is read would be kept. */
-  get keepsWarnings(): boolean {
-    return this.errors + this.warnings < this.#cap;
+  #count(problem: Problem, place: number): void {
+    const { severity, action } = problem;
+    const tally = this.#tallyOf(problem, place);
+    tally.count += 1;
+    if (severity === "error") this.errors += 1;
+    else this.warnings += 1;
+    if (action !== undefined) tally.byAction.set(action, (tally.byAction.get(action) ?? 0) + 1);
   }
 
   /** What is seen across rows comes by ticket: the first of the input may come last. */
@@ -84,14 +109,8 @@ export class Problems {
     if (known !== undefined && known.place <= place) return known;
     const { mark: _, ...first } = problem;
     if (known !== undefined) return Object.assign(known, { first, place });
-    const tally: Tallied = {
-      rule: problem.rule,
-      severity: problem.severity,
-      count: 0,
-      first,
-      place,
-      byAction: new Map(),
-    };
+    const { rule, severity } = problem;
+    const tally: Tallied = { rule, severity, count: 0, first, place, byAction: new Map() };
     this.#tallies.set(key, tally);
     return tally;
   }
@@ -112,57 +131,6 @@ const byPlace = (one: Kept, other: Kept): number => one.place - other.place || o
 
 const minor = ({ severity, cause }: Problem): number => (severity === "warn" || cause !== undefined ? 1 : 0);
 
-/** What is said of a whole file stands in its first line, unless a row shows it. */
-export const wholeFile = (line: number): Row => ({ kind: "object", line, value: {}, text: "" });
-
-/**
- * Notes what is found of a row. Returns whether one of the findings is an error.
- *
- * @param index of the row in its file, from 0.
- */
-export function reportFindings(
-  problems: Problems,
-  file: Pick<InputFile, "name" | "format">,
-  severityOf: (rule: string) => Severity,
-  row: Pick<Row, "kind" | "line" | "text">,
-  index: number,
-  findings: readonly Finding[],
-): boolean {
-  let isError = false;
-  for (const finding of findings) {
-    const severity = severityOf(finding.rule);
-    if (severity === "off") continue;
-    if (severity === "error") isError = true;
-    const { pointer: inItem, mark: ofRows, ...rest } = finding;
-    const mark = severity === "warn" && problems.keepsWarnings ? (ofRows ?? markOfRow(row)) : undefined;
-    const pointer =
-      inItem === undefined || row.kind !== "object"
-        ? undefined
-        : `${file.format === "json" ? `/${index}` : ""}${inItem}`;
-    problems.add({
-      source: file.name,
-      line: row.line,
-      severity,
-      ...rest,
-      ...(pointer !== undefined && { pointer }),
-      ...(mark !== undefined && { mark }),
-    });
-  }
-  return isError;
-}
-
-/** By which a warning is known again when a later run would tell it once more: what its row holds, not where it stands. */
-function markOfRow(row: Pick<Row, "kind" | "text">): string | undefined {
-  return row.text === "" ? undefined : digest([row.kind, row.text]);
-}
-
-const digest = (parts: readonly string[]): string =>
-  createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
-
-/** Why a row is not sent, for its rejects. */
-export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
-  const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
-  const shown = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
-  // Several actions of a row may all lack the same.
-  return [...new Set(shown)].join(" ");
-}
+/** By it a warning is known again when a later command would show it once more: what its row holds, not where it stands. */
+const markOf = ({ rule }: Finding, text: string | undefined): string | undefined =>
+  text === undefined ? undefined : hash("sha256", `${rule} ${text}`).slice(0, 32);

@@ -1,20 +1,22 @@
 /** The rows of all inputs, file by file: looked at (look.ts), told, and stored. What depends on other rows comes after (judge.ts). */
 
-import type { Finding, Severity } from "../actions/problem.ts";
+import { statSync } from "node:fs";
+import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import type { Finding } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Corrected, Ledger } from "../ledger/ledger.ts";
 import type { Mapper } from "../map/mapper.ts";
 import type { FileFinding } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
-import { keptText } from "../read/row.ts";
-import { ContentsSeen, tooLong } from "./files.ts";
-import { type Batch, Look, type Looked, type Rules, type Understood, type Whole } from "./look.ts";
-import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
-import { type ReadInput, RowsRead } from "./rows-read.ts";
+import { ContentsSeen } from "./contents-seen.ts";
+import type { Guards, Made } from "./guard.ts";
+import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
+import type { Problems, Where } from "./problems.ts";
+import { pointerTo, type ReadInput, RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import { isWorthThread, type Mapping, ThreadLook } from "./thread.ts";
+import type { Mapping, ThreadLook } from "./thread.ts";
 import { type At, Writer } from "./writer.ts";
 
 /** How the rows of a file are read. */
@@ -24,6 +26,8 @@ export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
   readonly mapping: Mapping | undefined;
   /** A source of the config says what its rows give. */
   readonly isSource: boolean;
+  /** How it makes its actions. */
+  readonly made: readonly Made[];
   /** What can be said of the file before it is read. */
   readonly findings: readonly FileFinding[];
 }
@@ -32,9 +36,9 @@ export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">
   readonly files: readonly InputFile[];
   readonly openingOf: (file: InputFile) => OpenInputOptions;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
+  readonly guards: Pick<Guards, "take">;
   /** Actions are sorted by time later. */
   readonly isByTime: boolean;
-  readonly severityOf: (rule: string) => Severity;
   readonly problems: Problems;
   readonly ledger: Pick<Ledger, "corrected" | "run"> | undefined;
   /** Called once for each file, when its rows are read. */
@@ -55,7 +59,10 @@ export async function readRows(store: Store, options: RowsOptions): Promise<Rows
 interface Open {
   readonly number: number;
   readonly file: InputFile;
+  readonly format: ReadInput["format"];
   readonly reading: Reading;
+  /** What is said of its source, where that makes its actions in another way than before. */
+  readonly changed: readonly FileFinding[];
   /** Rows that were read before it. */
   readonly before: number;
   /** Rows of it that give actions. */
@@ -63,7 +70,7 @@ interface Open {
 }
 
 class Rows {
-  readonly read = new RowsRead();
+  readonly read: RowsRead;
   readonly #options: RowsOptions;
   readonly #writer: Writer;
   readonly #contents = new ContentsSeen();
@@ -72,17 +79,19 @@ class Rows {
 
   constructor(store: Store, options: RowsOptions) {
     this.#options = options;
+    this.read = new RowsRead(store, options.problems, options.ledger);
     this.#writer = new Writer(store, this.read, options.isByTime);
   }
 
   async addFile(number: number, file: InputFile): Promise<void> {
-    const { openingOf, readingOf, onUnderstood } = this.#options;
+    const { openingOf, readingOf, guards, onUnderstood } = this.#options;
     await using input = await openInput(file, openingOf(file));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = await readingOf(file, input);
-    const of: Open = { number, file, reading, before: this.read.read, given: 0 };
+    const changed = await guards.take(reading);
+    const of: Open = { number, file, format: formatOf(input), reading, changed, before: this.read.read, given: 0 };
     const here = new Look(input, reading.mapper, this.#rulesFor(reading));
-    await using thread = this.#threadFor(of, here.understood);
+    await using thread = await this.#threadFor(of, here.understood);
     const look = thread ?? here;
     try {
       for await (const batch of look.batches()) await this.#add(of, batch);
@@ -101,11 +110,12 @@ class Rows {
   }
 
   /** Undefined where the file is not worth one. @param understood before its first row. */
-  #threadFor({ file, reading }: Open, understood: Understood): ThreadLook | undefined {
+  async #threadFor({ file, reading }: Open, understood: Understood): Promise<ThreadLook | undefined> {
     const { openingOf, signal } = this.#options;
     if (reading.mapping === undefined || !isWorthThread(file)) return undefined;
     const { encoding, csv, rows, maxInputBytes } = openingOf(file);
     const job = { file, opening: { encoding, csv, rows, maxInputBytes }, rules: this.#rulesFor(reading) };
+    const { ThreadLook } = await import("./thread.ts");
     return new ThreadLook({ ...job, mapping: reading.mapping }, understood, signal);
   }
 
@@ -113,7 +123,7 @@ class Rows {
     const { read } = this;
     this.#options.signal.throwIfAborted();
     for (const { isRejects, line } of batch.kinds) this.#apart.see(of.file, isRejects, line);
-    await this.#store(of, batch.looked);
+    await this.#store(of, batch);
     read.read += batch.rows;
     read.isCut ||= batch.isCut;
     read.isUnfit ||= batch.isUnfit;
@@ -123,104 +133,123 @@ class Rows {
     this.#options.onRows(read.read, this.#bytes + batch.bytes);
   }
 
-  async #store(of: Open, rows: readonly Looked[]): Promise<void> {
-    const digests = new Map<Looked, string>();
+  async #store(of: Open, { looked: rows, unusual }: Batch): Promise<void> {
+    const corrected = await this.#corrected(unusual);
     for (const looked of rows) {
-      const { isBad, digest } = looked.unusual ?? {};
-      if (isBad === true && digest !== undefined) digests.set(looked, this.#writer.numberedDigest(digest));
-    }
-    const found = digests.size === 0 ? [] : ((await this.#options.ledger?.corrected([...digests.values()])) ?? []);
-    const corrected = Map.groupBy(found, ({ digest }) => digest);
-    for (const looked of rows) {
-      const { unusual, line } = looked;
-      const at: At = { row: of.before + looked.index + 1, input: of.number, ...(await this.#positionOf(unusual)) };
-      const digest = digests.get(looked) ?? unusual?.digest;
-      const accepted = unusual?.isBad === true && digest !== undefined ? corrected.get(digest) : undefined;
-      if (accepted !== undefined) {
-        this.#writer.row(at, line, keptText(looked), { state: "corrected", digest });
-        for (const action of accepted) this.#writer.corrected(at, action);
-      } else if (unusual?.isBad === true) this.#storeBad(of, at, looked, digest);
+      const { index, line, text } = looked;
+      const what = unusual.get(index);
+      const at: At = { row: of.before + index + 1, input: of.number, ...(await this.#positionOf(what)) };
+      const found = corrected.get(index);
+      const digest = found?.digest ?? what?.digest;
+      if (found !== undefined && found.accepted.length > 0) {
+        this.#writer.row(at, line, text, { state: "corrected", digest });
+        for (const action of found.accepted) this.#writer.corrected(at, action);
+      } else if (what?.isBad === true) this.#storeBad(of, at, looked, { ...what, digest });
       else {
-        if (unusual !== undefined) this.#report(of, looked, unusual.findings);
+        if (what !== undefined) this.#options.problems.report(whereIs(of, looked), what.findings);
         of.given += 1;
-        this.#writer.row(at, line, keptText(looked), { digest });
+        this.#writer.row(at, line, text, { digest });
         for (const { kind, identity } of looked.actions) this.#writer.action(at, kind, identity, looked.event);
       }
     }
   }
 
+  /** The bad rows, with what their corrected versions were accepted as. */
+  async #corrected(unusual: Batch["unusual"]): Promise<ReadonlyMap<number, BadRow>> {
+    const digests = new Map<number, string>();
+    for (const [index, { isBad, digest }] of unusual)
+      if (isBad && digest !== undefined) digests.set(index, this.#writer.numberedDigest(digest));
+    const found = digests.size === 0 ? [] : ((await this.#options.ledger?.corrected([...digests.values()])) ?? []);
+    const accepted = Map.groupBy(found, ({ digest }) => digest);
+    return new Map([...digests].map(([index, digest]) => [index, { digest, accepted: accepted.get(digest) ?? [] }]));
+  }
+
   /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
-  #storeBad(of: Open, at: At, looked: Looked, digest: string | undefined): void {
-    const { findings = [], attempted = [] } = looked.unusual ?? {};
+  #storeBad(of: Open, at: At, looked: Looked, { findings, attempted, digest }: Unusual): void {
+    const { problems } = this.#options;
+    const where = whereIs(of, looked);
     this.read.invalid += 1;
-    if (!this.#report(of, looked, findings)) {
+    if (!problems.report(where, findings)) {
       const [first = { message: "The row can't be mapped.", hint: "Compare it with the rows above." }] = findings;
-      this.#report(of, looked, [{ ...first, rule: "item-shape" }], () => "error");
+      problems.add(where, { ...first, rule: "item-shape" }, "error");
     }
-    const reason = reasonOf(findings, this.#options.severityOf);
-    this.#writer.row(at, looked.line, keptText(looked), { state: "invalid", reason, digest });
+    const reason = reasonOf(findings, problems);
+    this.#writer.row(at, looked.line, looked.text, { state: "invalid", reason, digest });
     for (const action of attempted) this.#writer.bad(at, action);
   }
 
-  /** Where a row of rejects was first read. A run that this ledger does not know is of no place: its number is below zero. */
-  async #positionOf(unusual: Looked["unusual"]): Promise<Pick<At, "position" | "isLeft">> {
+  /** Where a row of rejects was first read. */
+  async #positionOf(unusual: Unusual | undefined): Promise<Pick<At, "position" | "isLeft">> {
     const { own, isLeft = false } = unusual ?? {};
     if (own === undefined) return { position: undefined, isLeft };
-    const { runs } = this.read;
     this.read.hasPositions = true;
-    let number = runs.numberOf(own.run);
-    if (number === undefined) {
-      number = (await this.#options.ledger?.run(own.run))?.number ?? runs.nextUnknown;
-      runs.note(number, own.run);
-    }
-    return { position: { run: number, seq: own.seq }, isLeft };
+    return { position: { run: await this.read.runs.numberOf(own.run), seq: own.seq }, isLeft };
   }
 
-  #report(
-    { file }: Open,
-    looked: Looked,
-    findings: readonly Finding[],
-    severityOf = this.#options.severityOf,
-  ): boolean {
-    return reportFindings(this.#options.problems, file, severityOf, looked, looked.index, findings);
-  }
-
-  /** Tells what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
-  #end(
-    { file, reading, before, given }: Open,
-    { input, understanding }: Understood,
-    { ofContent, ofRows, ...digests }: Whole,
-  ): void {
-    const { limit, problems, severityOf } = this.#options;
-    const rows = this.read.read - before;
+  /** Reports what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
+  #end(of: Open, { input, understanding }: Understood, { ofContent, ofRows, ...digests }: Whole): void {
+    const { limit, problems } = this.#options;
+    const { file, format, reading, given } = of;
+    const rows = this.read.read - of.before;
     const isCut = this.read.read >= limit;
     const found: FileFinding[] = [];
     if (!isCut || rows > 0) found.push(...ofContent);
     if (rows > 0) found.push(...this.#contents.note(file, digests.contentSha256, reading.readAs));
-    found.push(...[...reading.findings, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
+    found.push(
+      ...[...reading.findings, ...of.changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)),
+    );
     const isArray = input.format === "json";
     // An export of many rows is no payload.
-    if (isArray && understanding.used.length === 0 && given > MOST_IN_REQUEST) found.push(tooLong(given));
+    if (isArray && understanding.used.length === 0 && given > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(given));
     for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...finding } of found)
-      if (reportFindings(problems, file, severityOf, wholeFile(line), 0, [finding])) this.read.isUnfit = true;
+      if (problems.report({ source: file.name, line }, [finding])) this.read.isUnfit = true;
     this.#bytes += input.bytesRead;
-    this.read.inputs.push(inputOf({ file, reading, input, rows, sha256: digests.sha256 }));
+    const { name, path, compression } = file;
+    const { bytesRead: bytes, encoding, delimiter, headerLine, header } = input;
+    const { readAs, isSource } = reading;
+    this.read.inputs.push({
+      ...{ name, path, format, compression, bytes, sha256: digests.sha256, rows },
+      ...{ encoding, delimiter, headerLine, header, readAs, isSource },
+    });
   }
 }
 
-const MOST_IN_REQUEST = 5000;
+/** Starting a thread costs as much as looking at so many bytes. */
+const LEAST_BYTES = 16 * 1024 * 1024;
+
+function isWorthThread({ path }: InputFile): boolean {
+  const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && found.size >= LEAST_BYTES;
+}
+
+interface BadRow {
+  readonly digest: string;
+  readonly accepted: readonly Corrected[];
+}
+
+function formatOf({ header, format }: Pick<Input, "header" | "format">): ReadInput["format"] {
+  if (header !== undefined) return "cells";
+  return format === "json" ? "json" : "ndjson";
+}
+
+function whereIs({ file, format }: Open, { line, text, index }: Looked): Where {
+  return { source: file.name, line, text, item: pointerTo(format, index) };
+}
+
+/** Why a row is not sent, for its rejects. */
+function reasonOf(findings: readonly Finding[], { severityOf }: Problems): string {
+  const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
+  const shown = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
+  // Several actions of a row may all lack the same.
+  return [...new Set(shown)].join(" ");
+}
+
+const tooLong = (items: number): FileFinding => ({
+  rule: "payload-too-long",
+  message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
+  hint: "tickets stream splits it.",
+});
 
 function addTo(sums: Map<string, number>, counts: ReadonlyMap<string, number>): void {
   for (const [reason, count] of counts) sums.set(reason, (sums.get(reason) ?? 0) + count);
-}
-
-function inputOf({
-  file: { name, path, compression },
-  reading: { readAs, isSource },
-  input: { bytesRead: bytes, encoding, delimiter, headerLine, header, format: written },
-  ...read
-}: Pick<Open, "file" | "reading"> & Pick<Understood, "input"> & Pick<ReadInput, "rows" | "sha256">): ReadInput {
-  const format = header !== undefined ? "cells" : written === "json" ? "json" : "ndjson";
-  const table = { encoding, delimiter, headerLine, header };
-  return { name, path, format, compression, bytes, ...table, readAs, isSource, ...read };
 }

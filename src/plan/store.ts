@@ -3,7 +3,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import type { SourceLine } from "../actions/problem.ts";
 
 /**
  * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
@@ -110,12 +109,4 @@ function* inBatches<Found>(all: Iterable<unknown>): Generator<readonly Found[]> 
     batch = [];
   }
   if (batch.length > 0) yield batch;
-}
-
-/** Where a row of the plan stands in its input. */
-export function lineIn(store: Store, inputs: readonly { readonly name: string }[]): (row: number) => SourceLine {
-  return (row) => {
-    const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
-    return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
-  };
 }

@@ -1,6 +1,6 @@
 /** A large file is looked at in a thread of its own, beside the one that stores and judges. */
 
-import { statSync } from "node:fs";
+import { on } from "node:events";
 import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { Failure, type FailureCode } from "../failure.ts";
@@ -8,7 +8,6 @@ import type { MapperOptions } from "../map/create-mapper.ts";
 import type { OpenInputOptions } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { Batch, Rules, Understood, Whole } from "./look.ts";
-import { type Packed, unpack } from "./packed.ts";
 
 /** What a mapper is made of beside what its input says. */
 export type Mapping = Omit<MapperOptions, "header">;
@@ -25,7 +24,8 @@ export interface Job {
 
 /** What the thread gives. An error crosses the border as plain data. */
 export type Told =
-  | { readonly kind: "batch"; readonly rows: Packed; readonly batch: Omit<Batch, "looked"> }
+  /** Rows as text: of so many small objects, that is less than half the work. */
+  | { readonly kind: "batch"; readonly looked: string; readonly batch: Omit<Batch, "looked"> }
   | { readonly kind: "end"; readonly understood: Understood | undefined; readonly whole: Whole | Thrown };
 
 export interface Thrown {
@@ -33,14 +33,6 @@ export interface Thrown {
   readonly message: string;
   readonly hint: string | undefined;
   readonly stack: string | undefined;
-}
-
-/** Starting a thread costs as much as looking at so many bytes. */
-const LEAST_BYTES = 16 * 1024 * 1024;
-
-export function isWorthThread({ path }: InputFile): boolean {
-  const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
 
 /** So many batches keep either thread from waiting, and memory from growing. */
@@ -69,45 +61,26 @@ export class ThreadLook implements AsyncDisposable {
   }
 
   async *batches(): AsyncGenerator<Batch> {
-    const told: Told[] = [];
-    let wake = (): void => {};
-    let fault: unknown;
-    this.#worker.on("message", (message: Told) => {
-      told.push(message);
-      wake();
-    });
-    this.#worker.on("error", (error) => {
-      fault = error;
-      wake();
-    });
-    // Whatever else ends it must not leave the program waiting.
-    this.#worker.on("exit", () => {
-      fault ??= endedEarly();
-      wake();
-    });
-    const onAbort = () => wake();
-    this.#signal.addEventListener("abort", onAbort);
+    const signal = this.#signal;
     try {
-      for (;;) {
-        const next = told.shift();
-        this.#signal.throwIfAborted();
-        if (next?.kind === "batch") {
-          yield { ...next.batch, looked: unpack(next.rows) };
-          this.#worker.postMessage("next");
-        } else if (next !== undefined) {
-          this.understood = next.understood ?? this.understood;
-          if ("message" in next.whole) throw thrown(next.whole);
-          this.#whole = next.whole;
-          return;
-        } else if (fault !== undefined) throw fault;
-        else
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
+      // Whatever else ends it must not leave the program waiting.
+      const messages = on(this.#worker, "message", { close: ["exit"], signal });
+      for await (const [told] of messages as AsyncIterable<[Told]>) {
+        if (told.kind === "end") return this.#end(told);
+        yield { ...told.batch, looked: JSON.parse(told.looked) };
+        this.#worker.postMessage("next");
       }
-    } finally {
-      this.#signal.removeEventListener("abort", onAbort);
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw cause;
     }
+    throw endedEarly();
+  }
+
+  #end({ understood = this.understood, whole }: Extract<Told, { kind: "end" }>): void {
+    this.understood = understood;
+    if ("message" in whole) throw thrown(whole);
+    this.#whole = whole;
   }
 
   /** After the last batch. */

@@ -1,12 +1,12 @@
-/** What is said of an action that is not sent for what was accepted before. */
+/** What is said of an action beside what was accepted before, or for what it waits. */
 
 import { actionSpec, type Effect } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { placeText } from "../actions/place.ts";
-import type { Finding, SourceLine } from "../actions/problem.ts";
-import { cleanText, masked, utcText } from "../actions/text.ts";
+import { about, type Finding, type SourceLine } from "../actions/problem.ts";
+import { cleanText, masked, quoted, utcText } from "../actions/text.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import type { Item } from "./verdicts.ts";
 
@@ -58,23 +58,16 @@ async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "mes
     };
   return {
     message: `It was accepted with other content and is not sent again${told}.`,
-    hint: REMEDY[actionSpec(item.kind).effect],
+    hint: REMEDY[actionSpec(item.kind).effect] ?? OTHER,
   };
 }
 
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
-const REMEDY: Readonly<Record<Effect, string>> = {
+const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
   "register-event": "To change the event, send an updateEvent. If the new value is wrong, correct it at the source.",
   "sell-ticket":
     "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, correct it at the source.",
-  "change-event": OTHER,
-  "change-ticket": OTHER,
-  "resell-ticket": OTHER,
-  "scan-ticket": OTHER,
-  "check-in-ticket": OTHER,
-  "claim-ticket": OTHER,
-  "invalidate-ticket": OTHER,
 };
 
 function late(item: Item): Pick<Finding, "message" | "hint"> {
@@ -181,3 +174,61 @@ function shown(field: string, data: Data): string {
   const text = typeof value === "string" ? value : stringifyJson(value);
   return isPersonal(field) ? masked(text) : cleanText(text, 60);
 }
+
+/** The finding about an event that nobody knows, told once. */
+export function unknownEvent(id: string, hasEnvironment: boolean): Finding {
+  return {
+    rule: "event-not-registered",
+    ...about("eventId", id),
+    message: `Event ${idText(id)} is not known here; it may have been registered elsewhere.`,
+    hint: hasEnvironment
+      ? "Set complete: true in the environment if all of its events were registered from here."
+      : "Add --env NAME to check against what it has accepted.",
+  };
+}
+
+/** A row that waits for one that is bad. */
+export function dependsOnBad(subject: string, cause: SourceLine): Finding {
+  return {
+    rule: "depends-on-invalid",
+    ...about(fieldOf(subject), subject.slice(2)),
+    message: dependsText(cause),
+    hint: "Fix that row.",
+    cause,
+  };
+}
+
+export const dependsText = (cause: SourceLine): string =>
+  `It depends on ${placeText(cause)}, which is invalid and not sent.`;
+
+const fieldOf = (subject: string): "ticketId" | "nftId" | "eventId" => FIELDS[subject.charAt(0)] ?? "eventId";
+
+const FIELDS: Readonly<Record<string, ReturnType<typeof fieldOf>>> = { t: "ticketId", n: "nftId" };
+
+/** An id that is written almost like another one. */
+export function nearAnother(subject: string, other: string, where: string): Finding {
+  const [id, otherId] = [subject.slice(2), other.slice(2)];
+  const field = fieldOf(subject);
+  const difference =
+    PLAIN.test(id) && PLAIN.test(otherId)
+      ? "zeros in front or decimals of a number"
+      : "blanks, hyphens or the Unicode form of characters";
+  return {
+    rule: "id-near-another",
+    ...about(field, id),
+    message: `${exactly(id)} differs from ${exactly(otherId)}, which ${where}, only in how it is written: ${difference}.`,
+    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with rules: {id-near-another: warn} in the config.`,
+  };
+}
+
+const PLAIN = /^[!-~]*$/;
+
+/** With escapes for what people can't tell apart: six characters for one, and never less of the id than an id may have. */
+const exactly = (id: string): string =>
+  `"${cleanText(
+    id.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    6 * 255,
+  )}"`;
+
+/** An id within a sentence. */
+export const idText = (id: string): string => quoted(id, 60);

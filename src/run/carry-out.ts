@@ -197,10 +197,6 @@ async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
   return given;
 }
 
-/** `performance.now()` after which nothing new is begun. */
-export const deadlineOf = (of: { readonly startedAt: number; readonly maxDuration?: number | undefined }): number =>
-  of.startedAt + (of.maxDuration ?? Number.POSITIVE_INFINITY);
-
 /** A signal that also stops when the time is up. */
 export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };

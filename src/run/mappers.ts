@@ -2,9 +2,7 @@
 
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { severityIn } from "../check/rules.ts";
 import type { Config } from "../config/config.ts";
 import { actionOfFileName } from "../map/columns.ts";
 import { createMapper } from "../map/create-mapper.ts";
@@ -12,7 +10,7 @@ import type { Mapped, Mapper } from "../map/mapper.ts";
 import type { FileFinding, MappingRule } from "../map/rules.ts";
 import { selectSource } from "../map/select-source.ts";
 import type { SourceConfig } from "../map/source.ts";
-import { type Made, madeBy } from "../plan/guard.ts";
+import { madeBy } from "../plan/guard.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
 import type { Input } from "../read/input.ts";
@@ -38,7 +36,6 @@ interface MapperOptions {
   readonly cwd: string;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
-  readonly severities: ReadonlyMap<string, Severity>;
   readonly problems: Problems;
   readonly onRow?: OnRow | undefined;
   readonly signal: AbortSignal;
@@ -50,7 +47,7 @@ interface Mappers {
   readonly sourceOf: (file: InputFile) => Source;
   /** The source whose rules are used for a file; `--action` sets them aside. */
   readonly usedSource: (file: InputFile) => string | undefined;
-  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading & { readonly made: readonly Made[] }>;
+  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
 }
 
 export function createMappers(options: MapperOptions): Mappers {
@@ -95,13 +92,12 @@ export function createMappers(options: MapperOptions): Mappers {
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
 /** Reports a finding in a lookup file: a warning becomes a problem of the run, an error ends it. */
-function reportOf({ severities, problems }: MapperOptions): Parameters<typeof readLookups>[2] {
-  const severityOf = severityIn(severities);
-  return (lookup, { line, rule, ...finding }) => {
-    const severity = severityOf(rule);
-    if (severity === "error")
+function reportOf({ problems }: MapperOptions): Parameters<typeof readLookups>[2] {
+  return (lookup, { line, ...finding }) => {
+    const { rule } = finding;
+    if (problems.severityOf(rule) === "error")
       throw lookupFailure(lookup, line, finding, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
-    if (severity !== "off") problems.add({ source: lookup, line, severity, rule, ...finding });
+    problems.add({ source: lookup, line, item: "" }, finding);
   };
 }
 

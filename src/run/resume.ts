@@ -4,11 +4,10 @@ import { statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
-import { carryOut, deadlineOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { namedRun, whyItWaits } from "./runs.ts";
-import { openSession, type Session } from "./session.ts";
+import { deadlineOf, openSession, type Session } from "./session.ts";
 import type { RunEnd, Summary } from "./summary.ts";
 
 export interface ResumeSettings {
@@ -47,6 +46,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   if (run.state === "closing") throw await whyItWaits(ledger, run, environment);
   // The person who resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
+  const { carryOut } = await import("./carry-out.ts");
   return await carryOut(context, { session, run, isResumed: true, deadline: deadlineOf(options), startedAt });
 }
 
@@ -69,6 +69,8 @@ export async function finishEarlierRuns(
     if (waits !== undefined) throw waits;
     context.progress.happened({ kind: "earlier run comes first", run: run.run });
     const startedAt = performance.now();
+    // Loaded only here: most nights, no run is left.
+    const { carryOut } = await import("./carry-out.ts");
     const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
     last = { summary: afterEarlier(summary, last?.summary), run };
     if (summary.state !== "finished") break;

@@ -146,3 +146,7 @@ export function userName(): string {
 
 /** A person's word, given now. */
 export const byUser = (reason?: string): By => ({ who: userName(), at: new Date().toISOString(), reason });
+
+/** `performance.now()` after which nothing new is begun. */
+export const deadlineOf = (of: { readonly startedAt: number; readonly maxDuration?: number | undefined }): number =>
+  of.startedAt + (of.maxDuration ?? Number.POSITIVE_INFINITY);

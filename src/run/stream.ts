@@ -11,7 +11,6 @@ import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { carryOut, deadlineOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { adoptRun, enterRun, planFolder, removeLeftPlans, toRun } from "./enter.ts";
 import { findLedgerOf } from "./ledger-of.ts";
@@ -21,7 +20,7 @@ import type { CheckedInput } from "./progress.ts";
 import { writeNotSent } from "./rejects.ts";
 import { afterEarlier, type EarlierRun, finishEarlierRuns, writeLeft } from "./resume.ts";
 import { doubtedOf } from "./runs.ts";
-import { openSession, type Session } from "./session.ts";
+import { deadlineOf, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
 import {
@@ -161,6 +160,8 @@ async function streamInput(
   const entered = await enterRun(context, ledger, run, plan, last);
   if (publishes) return await endPublished(options, checked, session, entered);
   const deadline = deadlineOf(options);
+  // Loaded only here: many nights, nothing is sent.
+  const { carryOut } = await import("./carry-out.ts");
   const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
   return { summary: end.summary, ending: { kind: "sent", end } };
 }

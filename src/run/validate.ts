@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import { severityTable } from "../check/rules.ts";
+import { severityIn, severityTable } from "../check/rules.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { Opened } from "../disk/closing.ts";
@@ -64,9 +64,9 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
     onPassedOver: (message) => progress.happened({ kind: "files passed over", message }),
     signal,
   });
-  const problems = new Problems(PROBLEMS_KEPT);
   const severities = severityTable(config.rules, ALL_RULES);
-  const mappers = createMappers({ ...options, cwd, severities, problems, signal });
+  const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
+  const mappers = createMappers({ ...options, cwd, problems, signal });
   const total = bytesOf(files);
   const understood: UnderstoodInput[] = [];
   const planning = asStorage(

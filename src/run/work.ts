@@ -7,13 +7,13 @@ import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import type { Workers } from "../ledger/workers.ts";
 import { pause } from "../send/clock.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
-import { deadlineOf, endOf, sendFrom, stopAfter } from "./carry-out.ts";
+import { endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
 import { openQuestions, statusOf, whyItWaits } from "./runs.ts";
-import { openService, type Session } from "./session.ts";
+import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
 

@@ -1,22 +1,14 @@
-/** What is said of an input as a whole, once it is read. */
+/** The same content in two inputs, whatever their names and however they are packed. */
 
-import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
 import type { FileFinding } from "../map/rules.ts";
 import { type InputFile, shownName } from "../read/input-file.ts";
-
-export const tooLong = (items: number): FileFinding => ({
-  rule: "payload-too-long",
-  message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
-  hint: "tickets stream splits it.",
-});
 
 interface Seen {
   readonly file: InputFile;
   readonly readAs: string;
 }
 
-/** The same content in two inputs, whatever their names and however they are packed. */
 export class ContentsSeen {
   readonly #seen = new Map<string, Seen[]>();
 
