@@ -54,7 +54,7 @@ export interface RowCounts {
 export type ActionCounts = Readonly<Record<"total" | "new" | "alreadySent" | Exclude<Verdict, "new" | "sent">, number>>;
 
 /** A row that is not sent, or not whole, for its rejects. */
-export interface RowNotSent extends SourceLine {
+interface RowNotSent extends SourceLine {
   readonly input: number;
   /** As `NewChunk.rows`. */
   readonly text: string;
