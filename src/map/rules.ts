@@ -30,6 +30,11 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     reason: "The clocks of the zone skip this hour, so this local time never existed.",
     example: "2026-03-29 02:30:00 in Europe/Berlin",
   },
+  "value-looks-constant": {
+    reason:
+      "All rows of a file give one ticket, though they differ: three rows or more of an action that a ticket has once, ten of another. Its id is a constant, or made of columns that are the same in each row.",
+    example: "ticketId: wave-26, where {Barcode} was meant",
+  },
   "value-unknown": {
     reason: "The value table lacks the value and declares no else.",
     example: "map: {VIP: 79.50} for a row with Product = Crew",

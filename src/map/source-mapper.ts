@@ -12,6 +12,7 @@ import { withLooseNumbers } from "./exact-numbers.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
 import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
+import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
@@ -26,6 +27,7 @@ export class SourceMapper implements Mapper {
   readonly #program: Program;
   readonly #scope = new Scope();
   readonly #events = new Events();
+  readonly #oneTicket = new OneTicketWatch();
   /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
   // What the row in hand gives, before it is known whether all of it can be read.
@@ -69,7 +71,9 @@ export class SourceMapper implements Mapper {
       if (isOnlyItem(row.value)) return mapItem(row.value);
       columns.seeRow(row.value);
     }
-    return this.#skipped() ?? this.#mapScope();
+    const mapped = this.#skipped() ?? this.#mapScope();
+    if (mapped.kind === "actions") this.#oneTicket.see(mapped.drafts, row.text);
+    return mapped;
   }
 
   retract(drafts: readonly Draft[]): void {
@@ -82,6 +86,7 @@ export class SourceMapper implements Mapper {
       ...columns.findings(this.#settings.config.optional),
       ...watch.findings(),
       ...this.#events.findings(),
+      ...this.#oneTicket.findings(),
       ...lookups.flatMap(({ findings }) => findings),
     ];
   }
