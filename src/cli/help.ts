@@ -1,13 +1,14 @@
 /** How a help looks: examples before the flags, since most people need no more, and as wide as the terminal. */
 
 import { type Command, Help } from "commander";
+import { allExitCodes } from "../commands/exit-words.ts";
 import { COMMANDS } from "./commands.ts";
 import { wrapLines } from "./wrap.ts";
 
 /** What the program itself says in place of a command's entry. */
 const PROGRAM = {
   examples: ["tickets validate sales.csv", "tickets stream events.csv sales.csv"],
-  note: "Exit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 authentication failed, 6 in doubt, 7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",
+  note: `Exit codes: ${allExitCodes()}.`,
 } as const;
 
 /** What to try of a command; `tickets` is the program itself. */

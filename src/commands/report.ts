@@ -14,6 +14,7 @@ import type { UnderstoodInput } from "../run/understood.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
+import { describeExit } from "./exit-words.ts";
 import { fullTime, localTime } from "./local-time.ts";
 import {
   doubtSection,
@@ -56,7 +57,7 @@ export async function commandReport({ verb, startedAt, noted, ...ended }: Ended,
   const plan = checked?.plan ?? end?.run;
   const result = failure === undefined ? resultOf(summary, checked) : "failed";
   return {
-    title: titleOf(environment?.name ?? `tickets ${verb}`, startedAt, result),
+    title: `${environment?.name ?? `tickets ${verb}`}, ${localTime(startedAt)}: ${result}`,
     made: madeOf(startedAt, `tickets ${verb}${run === undefined ? "" : `, run ${run}`}`, context),
     tiles: summary === undefined ? [] : tilesOf(summary),
     verdict: failure === undefined ? commandVerdict(noted, summary, exitCode, context) : failedVerdict(failure),
@@ -86,7 +87,7 @@ export function runReport(figures: RunFigures, environment: Environment, context
   const { next } = summary;
   const lead = summary.actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
   return {
-    title: titleOf(environment.name, new Date(run.createdAt), resultOf(summary, undefined)),
+    title: `${environment.name}, ${localTime(run.createdAt)}: ${resultOf(summary, undefined)}`,
     made: madeOf(new Date(), `run ${run.run} as the ledger has it`, context),
     tiles: tilesOf(summary),
     verdict: verdictOf(summary, counts.inFlight, [], next === null ? [] : [{ lead, command: next }]),
@@ -115,35 +116,37 @@ const runSections = (figures: RunFigures | undefined) =>
     ? []
     : [...rejectionSection(figures.rejections), ...eventSection(figures.byEvent), ...sendingSection(figures.times)];
 
-/** `production, 28 Nov 03:00: 51 rejected, 100 not sent` */
-function titleOf(what: string, at: Date, result: string): string {
-  return `${what}, ${localTime(at)}: ${result}`;
-}
-
 function madeOf(at: Date, what: string, { verbose }: Context): string {
   return `${what} · ${fullTime(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
 }
 
-/** What went wrong of an input, else what went well. */
+/** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
 function resultOf(summary: Summary | undefined, checked: CheckedInput | undefined): string {
   if (summary === undefined) return checked === undefined ? "nothing to do" : foundIn(checked);
+  const { state, actions, resumed } = summary;
+  if (state === "published") return `${number(actions.notSent)} published`;
+  if (state === "dry run") return `dry run, ${number(actions.notSent)} to send`;
   const wrong = tilesOf(summary).filter(({ name, value }) => name !== "accepted" && value > 0);
   if (wrong.length > 0) return wrong.map(({ name, value }) => `${number(value)} ${name}`).join(", ");
-  const { accepted } = summary.actions;
-  return accepted > 0 || summary.resumed === null ? `${number(accepted)} accepted` : "an earlier run finished";
+  if (state === "adopted") return `${number(actions.alreadySent)} recorded as already sent`;
+  if (actions.accepted > 0) return `${number(actions.accepted)} accepted`;
+  return resumed === null ? "nothing new" : "an earlier run finished, nothing new";
 }
 
 const foundIn = ({ problems: { errors, warnings } }: CheckedInput): string =>
   `${count(errors, "error")}, ${count(warnings, "warning")}`;
 
-/** What was not sent counts invalid rows too, and leaves out what was sent already. */
+/** What was not sent counts invalid rows too, and leaves out what was sent already. Each links to the section that says more. */
 function tilesOf({ rows, actions }: Summary): readonly Tile[] {
   const { accepted, rejected, inDoubt, notSent, changed, late, unclear } = actions;
   return [
-    { name: "accepted", value: accepted, tone: "good" },
-    { name: "rejected", value: rejected, tone: "bad" },
-    ...(inDoubt === 0 ? [] : [{ name: "in doubt", value: inDoubt, tone: "doubt" } as const]),
-    { name: "not sent", value: rows.invalid + notSent + changed + late + unclear, tone: "warning" },
+    { name: "accepted", value: accepted, tone: "good", leadsTo: ["events"] },
+    { name: "rejected", value: rejected, tone: "bad", leadsTo: ["rejected"] },
+    ...(inDoubt === 0 ? [] : [{ name: "in doubt", value: inDoubt, tone: "doubt", leadsTo: ["doubts"] } as const]),
+    {
+      ...{ name: "not sent", tone: "warning", leadsTo: ["problems", "doubts"] },
+      value: rows.invalid + notSent + changed + late + unclear,
+    },
   ];
 }
 
@@ -173,6 +176,7 @@ function commandVerdict(noted: Noted, summary: Summary | undefined, exitCode: nu
 function leadOf({ end }: Noted, summary: Summary): string {
   const stopped = end?.stops[0]?.kind ?? "finished";
   if (summary.exitCode === EXIT_CODES["in-doubt"]) return NEXT["in doubt"];
+  if (summary.state === "published") return "To write its promises";
   if (stopped === "finished" && summary.rejects.length === 0) return "Fix the rows, then check them";
   return leadTo(summary, stopped);
 }
@@ -207,7 +211,8 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
       : exitCode === EXIT_CODES["in-doubt"]
         ? "Finished, but actions wait for a decision about another run."
         : "Finished, but some rows or actions were not accepted.",
-  stopped: () => "The run stopped before its end.",
+  stopped: (exitCode) =>
+    exitCode === EXIT_CODES.ok ? "The run is not finished yet." : "The run stopped before its end.",
   published: () => "Published: workers send it.",
   // What an earlier run sent is not said of this input.
   "nothing new": () => "Nothing new: nothing of this input was sent.",
@@ -233,23 +238,6 @@ function stopLines({ end }: Noted, context: Context): readonly string[] {
     if (end !== undefined) tellStop({ ...context, reporter }, end, stop, at === 0);
   return lines;
 }
-
-/** What an exit code says, in short (docs/commands.md, Exit codes). */
-const EXIT_WORDS: Readonly<Record<number, string>> = {
-  [EXIT_CODES.ok]: "done",
-  [EXIT_CODES.internal]: "a fault in tickets",
-  [EXIT_CODES.usage]: "usage, configuration, or a file that can't be used",
-  [EXIT_CODES["input-invalid"]]: "invalid input; nothing was sent",
-  [EXIT_CODES["finished-with-rejects"]]: "finished; some rows or actions were not accepted",
-  [EXIT_CODES["authentication-failed"]]: "authentication failed",
-  [EXIT_CODES["in-doubt"]]: "in doubt",
-  [EXIT_CODES["stopped-early"]]: "stopped early, nothing in doubt",
-  [EXIT_CODES.busy]: "another run comes first",
-  [EXIT_CODES.refused]: "refused, or too many rejections",
-  [EXIT_CODES.storage]: "storage",
-};
-
-const describeExit = (exitCode: number): string => `${exitCode}, ${EXIT_WORDS[exitCode] ?? "stopped by a signal"}`;
 
 function environmentFacts(environment: Environment, { cwd }: Context): readonly Fact[] {
   const { name, kind, baseUrl } = environment;

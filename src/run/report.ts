@@ -128,7 +128,7 @@ async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "b
       ofEvent.actions += 1;
       if (outcome !== "accepted" && outcome !== "settled") ofEvent.problems += 1;
       if (outcome !== "rejected") continue;
-      const said = rejectionText({ response }).replace(/^rejected by the service: /, "");
+      const said = rejectionText({ response }).replace(/^rejected by the service(?::| with) /, "");
       const words = byWords.has(said) || byWords.size < WORDS_KNOWN ? said : OTHER_WORDS;
       const first = { source: run.inputs[origin.input]?.name ?? "", line: origin.line };
       const rejection = byWords.get(words) ?? { words, actions: 0, first };

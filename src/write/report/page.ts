@@ -34,7 +34,7 @@ export function reportPage(report: Report): string {
 ${navigation(sections)}
 </header>
 <main>
-${tiles.length === 0 ? NOTHING : html`<ul class="tiles">${tiles.map(tileOf)}</ul>`}
+${tiles.length === 0 ? NOTHING : html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, sections))}</ul>`}
 <div class="verdict ${verdict.tone}"><p>${verdict.text}</p>${verdict.lines.map((line) => html`<p>${line}</p>`)}${commands(verdict.commands)}</div>
 ${sections.map(sectionOf)}
 </main>
@@ -51,8 +51,10 @@ const navigation = (sections: readonly Section[]): Html =>
     : html`<nav aria-label="Sections"><ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`;
 
 /** Nothing has no colour. */
-const tileOf = ({ name, value, tone }: Tile): Html =>
-  html`<li class="${value === 0 ? "plain" : tone}"><strong>${number(value)}</strong> ${name}</li>`;
+function tileOf({ name, value, tone, leadsTo }: Tile, sections: readonly Section[]): Html {
+  const wanted = leadsTo.find((each) => sections.some(({ id }) => id === each)) ?? sections.at(-1)?.id ?? "";
+  return html`<li class="${value === 0 ? "plain" : tone}"><a href="#${wanted}"><strong>${number(value)}</strong> ${name}</a></li>`;
+}
 
 function sectionOf({ id, title, isFolded = false, blocks }: Section): Html {
   const content = blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`));

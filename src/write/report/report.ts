@@ -20,6 +20,8 @@ export interface Tile {
   readonly name: string;
   readonly value: number;
   readonly tone: Tone;
+  /** Ids of sections that say more, the best first; where the page has none of them, its last section does. */
+  readonly leadsTo: readonly string[];
 }
 
 export interface Verdict {

@@ -50,12 +50,16 @@ nav ul, .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 .fill-bad { fill: var(--bad); }
 
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 1rem; }
-.tiles li {
+.tiles a {
+  display: block;
   padding: .75rem 1rem;
+  color: inherit;
+  text-decoration: none;
   border-top: .3rem solid var(--tone);
   border-radius: .4rem;
   background: var(--card);
 }
+.tiles a:hover { text-decoration: underline; }
 .tiles strong { display: block; font-size: 1.8rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .verdict, .group { border-left: .3rem solid var(--tone); border-radius: .4rem; padding: .6rem .9rem; }
 .verdict { margin-top: 1.25rem; background: var(--card); }
@@ -105,7 +109,7 @@ figure { margin: 1rem 0; }
 @media (max-width: 40rem) {
   body { padding: 0 1rem 2rem; }
   .tiles { grid-template-columns: repeat(auto-fit, minmax(6.5rem, 1fr)); gap: .5rem; }
-  .tiles li { padding: .5rem .75rem; }
+  .tiles a { padding: .5rem .75rem; }
   .chart.wide { display: none; }
   .chart.narrow { display: block; }
   .bars th { width: 7rem; }

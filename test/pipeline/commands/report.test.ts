@@ -57,11 +57,17 @@ function countsOf(page: string): Readonly<Record<"rows" | "actions", Readonly<Re
 /** The figures at the top of a page. */
 const tilesOf = (page: string): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    [...page.matchAll(/<li class="\w+"><strong>([\d,]+)<\/strong> ([a-z ]+)/g)].map(([, value = "", name = ""]) => [
-      name,
-      Number(value.replaceAll(",", "")),
-    ]),
+    [...page.matchAll(/<li class="\w+"><a href="#\w+"><strong>([\d,]+)<\/strong> ([a-z ]+)/g)].map(
+      ([, value = "", name = ""]) => [name, Number(value.replaceAll(",", ""))],
+    ),
   );
+
+/** Where the figures at the top lead to. */
+function linksOf(page: string): Readonly<Record<string, string>> {
+  const links = [...page.matchAll(/<a href="#(\w+)"><strong>[\d,]+<\/strong> ([a-z ]+)</g)];
+  for (const [, id] of links) expect(page).toContain(`<h2 id="${id}">`);
+  return Object.fromEntries(links.map(([, id = "", name = ""]) => [name, id]));
+}
 
 const titleOf = (page: string): string => /<h1>([^<]*)<\/h1>/.exec(page)?.[1] ?? "";
 const TIME = "\\d{1,2} [A-Z][a-z]{2,3} \\d\\d:\\d\\d";
@@ -89,6 +95,7 @@ describe("the report of a stream", () => {
     const text = textOf(page);
     expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 21 accepted$`));
     expect(tilesOf(page)).toEqual({ accepted: 21, rejected: 0, "not sent": 0 });
+    expect(linksOf(page)).toEqual({ accepted: "events", rejected: "about", "not sent": "about" });
     expect(text).toContain("Finished: everything that was new is accepted.");
     expect(text).toContain(`run ${present(summary).run}`);
     expect(text).toMatch(/events\.csv 1 [0-9a-f]{64}/);
@@ -140,6 +147,9 @@ describe("the report of a stream", () => {
     const text = textOf(page);
     expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 2 rejected, 10 in doubt, 3 not sent$`));
     expect(tilesOf(page)).toEqual({ accepted: 8, rejected: 2, "not sent": 3, "in doubt": 10 });
+    expect(linksOf(page)).toEqual({
+      ...{ accepted: "events", rejected: "rejected", "in doubt": "doubts", "not sent": "problems" },
+    });
     expect(text).toContain("It is not known what became of some actions.");
     expect(text.split(/Stopped: chunk 2.*$/m.exec(said)?.[0] ?? "")).toHaveLength(2);
     expect(text).toContain("Chunk 2 is in doubt 10 actions");
@@ -186,6 +196,14 @@ describe("the report of a stream", () => {
     expect(textOf(page)).toContain("price 20.00 → 25.00");
   });
 
+  it("says of rows that another tool has sent that nothing was", async () => {
+    const field = await openNight();
+    await field.stream(FILES, { report: "report.html", adopt: true });
+    const page = await field.read("report.html");
+    expect(titleOf(page)).toMatch(/: 21 recorded as already sent$/);
+    expect(textOf(page)).toContain("Recorded as already sent: nothing was sent.");
+  });
+
   it("says of a night with nothing new what the earlier run sent that was finished first", async () => {
     const field = await openNight();
     field.setFaults({ on: { request: 2 }, fault: "status", status: 429, retryAfter: 3600 });
@@ -206,6 +224,7 @@ describe("the report of a stream", () => {
     const field = await openNight();
     const dry = await field.stream(FILES, { report: "dry.html", dryRun: true });
     expectSameCounts(await field.read("dry.html"), present(dry.summary));
+    expect(titleOf(await field.read("dry.html"))).toMatch(/: dry run, 21 to send$/);
     await field.write("sales.csv", sales(3) + sale(4, "much"));
     const invalid = await field.stream(FILES, { report: "invalid.html" });
     const page = await field.read("invalid.html");

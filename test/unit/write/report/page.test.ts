@@ -30,7 +30,7 @@ function reportOf(text: string): Report {
     title: text,
     made: text,
     verdict: { tone: "good", text, lines: [text], commands: [{ lead: text, command: text }] },
-    tiles: [{ name: text, value: 3, tone: "good" }],
+    tiles: [{ name: text, value: 3, tone: "good", leadsTo: [] }],
     sections: [
       { id: "one", title: text, isFolded: true, blocks: inner },
       {
