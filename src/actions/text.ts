@@ -18,11 +18,14 @@ export function cleanText(text: string, max = 80): string {
 /** Such text in a message, in quotes. */
 export const quoted = (text: string, max = 40): string => JSON.stringify(cleanText(text, max));
 
-/** What names a person, fit for a log: all but its ends is hidden. */
+/** The longest text of which the ends would show half or more. */
+const SHORT = 8;
+
+/** What names a person, fit for a log: all but its ends is hidden, and all of a short text. */
 export function masked(text: string): string {
-  const clean = cleanText(text);
-  if (clean.length === 0) return clean;
-  return clean.length <= 4 ? "…" : `${clean.slice(0, 2)}…${clean.slice(-2)}`;
+  const points = Array.from(cleanText(text));
+  if (points.length <= SHORT) return points.length === 0 ? "" : "…";
+  return `${points.slice(0, 2).join("")}…${points.slice(-2).join("")}`;
 }
 
 /** Lines of our own, whatever stands in them: the same characters become blanks, all but the line ends. */

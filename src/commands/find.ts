@@ -14,7 +14,7 @@ import { rejectionText } from "../write/rejection-text.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
-import { shown } from "./problems.ts";
+import { shownIf } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
 import { columnsOf, layOut } from "./table.ts";
 
@@ -185,7 +185,7 @@ function toRow(
       .filter(([field]) => !["ticketId", "nftId"].includes(field))
       .map(
         ([field, value]) =>
-          `${field} ${shown(field, typeof value === "string" ? value : stringifyJson(value), verbose)}`,
+          `${field} ${shownIf(isPersonal(field), typeof value === "string" ? value : stringifyJson(value), verbose)}`,
       )
       .join(", "),
   };

@@ -98,11 +98,12 @@ function listOf(names: readonly string[]): string {
 
 /** What was found in the input: problems, skipped rows, and what waits for other runs. */
 export function tellChecked(
-  { checked: { plan, problems, decidedAt }, shown }: Extract<RunEvent, { kind: "input checked" }>,
+  { checked, shown }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  reportProblems(reporter, problems, {
-    ...{ verbose, heldFor: plan.held.heldFor, decidedAt, before: shown },
+  const { plan } = checked;
+  reportProblems(reporter, checked, {
+    ...{ verbose, before: shown },
     // What this run shows is remembered once it has ended and said so.
     note: (digest) => trace.told.push(digest),
   });

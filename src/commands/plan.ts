@@ -42,13 +42,13 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const settings = await loadSettingsToCheck(core, options);
   await using checked = await planInput(core, { ...options, settings, onRow: preview?.see });
   traceChecked(context.trace, checked);
-  const { plan, problems, decidedAt } = checked;
+  const { plan, problems } = checked;
   const seen = preview?.result(problems.kept);
-  if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, plan, verbose)}\n`);
+  if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
   // Beside actions that a program reads, what was found is for people.
   const isOutputFree = !options.json && (seen !== undefined || isWrittenToFile(options));
   const findings = isOutputFree ? reporter.found : reporter;
-  reportProblems(findings, problems, { verbose, heldFor: plan.held.heldFor, decidedAt });
+  reportProblems(findings, checked, { verbose });
   reportSkipped(findings, plan);
   tellPending(findings, plan);
   const told = describePlan(plan);

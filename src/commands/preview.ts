@@ -5,9 +5,9 @@ import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { placeText } from "../actions/place.ts";
 import { cleanText, number, textWidth } from "../actions/text.ts";
-import type { Plan } from "../plan/plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
-import { shown, shownIf } from "./problems.ts";
+import type { CheckedInput } from "../run/progress.ts";
+import { shownIf } from "./problems.ts";
 import { describeBack } from "./summary.ts";
 
 const MOST_VALUES_SHOWN = 20;
@@ -19,11 +19,11 @@ const RIGHT = 42;
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows, values }: PreviewDocument,
-  plan: Pick<Plan, "byAction" | "actions" | "rows">,
+  { plan, namesPerson }: Pick<CheckedInput, "plan" | "namesPerson">,
   verbose: boolean,
 ): string {
   const lines: string[] = [];
-  for (const row of rows) lines.push(...describeRow(row, verbose), "");
+  for (const row of rows) lines.push(...describeRow(row, namesPerson, verbose), "");
   if (rows.length === 0) lines.push("The input has no rows.", "");
   const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times).padStart(9)}  ${action}`);
   lines.push("Actions", ...(kinds.length === 0 ? ["  none"] : kinds));
@@ -31,11 +31,14 @@ export function describePreview(
   if (back !== "") lines.push(`  ${back}: left out`);
   for (const { source, column, values: counted } of values) {
     lines.push(`${cleanText(column, 40)} in ${cleanText(source, 30)}: rows by value`);
-    const most = counted.slice(0, MOST_VALUES_SHOWN);
-    const width = Math.max(...most.map(({ value }) => textWidth(valueText(value))), 0);
-    for (const { value, rows: times, actions } of most)
+    const isOfPerson = namesPerson({ source, field: column });
+    const most = counted
+      .slice(0, MOST_VALUES_SHOWN)
+      .map((each) => ({ ...each, shown: shownIf(isOfPerson, valueText(each.value), verbose) }));
+    const width = Math.max(...most.map(({ shown }) => textWidth(shown)), 0);
+    for (const { shown, rows: times, actions } of most)
       lines.push(
-        `${number(times).padStart(9)}  ${pad(valueText(value), width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
+        `${number(times).padStart(9)}  ${pad(shown, width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
       );
     if (counted.length > most.length) lines.push(`           and ${number(counted.length - most.length)} more values`);
   }
@@ -48,19 +51,21 @@ function valueText(value: string): string {
 
 function describeRow(
   { source, line, cells, actions, skipped, problems }: PreviewRow,
+  namesPerson: CheckedInput["namesPerson"],
   verbose: boolean,
 ): readonly string[] {
   const persons = new Set(
     actions.flatMap(({ data }) => Object.entries(data).flatMap(([field, value]) => (isPersonal(field) ? [value] : []))),
   );
   const left = cells.map(({ column, value }) => {
-    const isOfPerson = persons.has(value) || /^\S+@\S+$/.test(value);
+    const isOfPerson = namesPerson({ source, field: column }) || persons.has(value) || /^\S+@\S+$/.test(value);
     return `${pad(cut(cleanText(column), 14), 14)} ${cut(shownIf(isOfPerson, value, verbose), LEFT - 15)}`;
   });
   const right = actions.flatMap((action) => describeAction(action, verbose));
   if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`, RIGHT));
-  for (const { severity, field, value, message, rule } of problems) {
-    const what = value === undefined ? "" : `${JSON.stringify(shown(field, value, verbose))} `;
+  for (const problem of problems) {
+    const { severity, value, message, rule } = problem;
+    const what = value === undefined ? "" : `${JSON.stringify(shownIf(namesPerson(problem), value, verbose))} `;
     right.push(
       ...wrap(`${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`, RIGHT),
     );
@@ -81,7 +86,9 @@ function describeAction({ action, data }: Action, verbose: boolean): readonly st
         lines.push(cut(`    ${cleanText(String(trait_type))}: ${cleanText(String(trait))}`, RIGHT));
     } else {
       const text = typeof value === "string" ? value : stringifyJson(value);
-      lines.push(cut(`  ${pad(field, 9)} ${shown(field, text, verbose)}${instantText(field, value)}`, RIGHT));
+      lines.push(
+        cut(`  ${pad(field, 9)} ${shownIf(isPersonal(field), text, verbose)}${instantText(field, value)}`, RIGHT),
+      );
     }
   }
   return lines;

@@ -1,12 +1,12 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
-import { isPersonal } from "../actions/fields.ts";
 import { placeText } from "../actions/place.ts";
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Problems, Tally } from "../plan/problems.ts";
+import type { Tally } from "../plan/problems.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import type { Findings } from "./reporter.ts";
 
 /** Examples in a block; `--json` gives all that were kept. */
@@ -25,20 +25,13 @@ const NOT_SENT: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 const LONGEST_HINT = 900;
 
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
-export function shown(field: string | undefined, value: string, verbose: boolean): string {
-  return shownIf(field !== undefined && isPersonal(field), value, verbose);
-}
+export const shownIf = (namesPerson: boolean, value: string, verbose: boolean): string =>
+  namesPerson && !verbose ? masked(value) : cleanText(value);
 
-/** The same where it is known whether the value names a person, and no field stands for it. */
-export function shownIf(isOfPerson: boolean, value: string, verbose: boolean): string {
-  return isOfPerson && !verbose ? masked(value) : cleanText(value);
-}
+type Found = Pick<CheckedInput, "plan" | "problems" | "decidedAt" | "namesPerson">;
 
 interface ProblemOptions {
   readonly verbose: boolean;
-  readonly heldFor: readonly HeldFor[];
-  /** Where the config decides about the field of a problem. */
-  readonly decidedAt: (problem: Problem) => string | undefined;
   /** Marks of warnings that an earlier run has shown; without it all are new. */
   readonly before?: ReadonlySet<string> | undefined;
   /** Takes the marks of what is shown now. */
@@ -46,24 +39,26 @@ interface ProblemOptions {
 }
 
 /** Reports errors, then what rows are held for, then warnings. */
-export function reportProblems(reporter: Findings, { tallies }: Problems, options: ProblemOptions): void {
-  const { heldFor, before, note } = options;
+export function reportProblems(reporter: Findings, found: Found, options: ProblemOptions): void {
+  const { tallies } = found.problems;
+  const { before, note, verbose } = options;
+  const block = (tally: Tally, fresh: number): string => blockOf(tally, fresh, found, verbose);
   for (const tally of tallies) {
     // A row that waits for another is reported with that other.
     if (tally.severity === "warn" || tally.first.cause !== undefined) continue;
-    reporter.error(blockOf(tally, tally.count, options), eventOf(tally));
+    reporter.error(block(tally, tally.count), eventOf(tally));
   }
-  reportHeld(reporter, heldFor);
+  reportHeld(reporter, found.plan.held.heldFor);
   for (const tally of tallies) {
     if (tally.severity !== "warn") continue;
     for (const { mark } of tally.kept) if (mark !== undefined) note?.(mark);
     const kept = tally.kept.filter(({ mark }) => mark === undefined || before?.has(mark) !== true);
     // Where not all are kept, all count as new.
     const isWhole = tally.kept.length === tally.count;
-    if (isWhole && kept.length === 0) reporter.warnAgain(blockOf(tally, tally.count, options), eventOf(tally));
+    if (isWhole && kept.length === 0) reporter.warnAgain(block(tally, tally.count), eventOf(tally));
     else {
       const fresh = isWhole ? { ...tally, kept } : tally;
-      reporter.warn(blockOf(fresh, isWhole ? kept.length : tally.count, options), eventOf(fresh));
+      reporter.warn(block(fresh, isWhole ? kept.length : tally.count), eventOf(fresh));
     }
   }
 }
@@ -78,11 +73,7 @@ function eventOf({ count: times, first, kept }: Tally) {
  * `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of
  * them. @param fresh how many of them are new: those that are kept are among them.
  */
-function blockOf(
-  tally: Tally,
-  fresh: number,
-  { verbose, decidedAt }: Pick<ProblemOptions, "verbose" | "decidedAt">,
-): string {
+function blockOf(tally: Tally, fresh: number, { decidedAt, namesPerson }: Found, verbose: boolean): string {
   const { rule, first, kept } = tally;
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));
@@ -91,7 +82,7 @@ function blockOf(
   const isHintOwn = hints.size > (messages.size > 1 ? 1 : EXAMPLES);
   const lineOf = (problem: Problem): string =>
     [
-      whereOf(problem, verbose),
+      whereOf(problem, verbose || !namesPerson(problem)),
       ...(messages.size > 1 ? [cleanText(problem.message, 400)] : []),
       ...(isHintOwn ? [cleanText(problem.hint, LONGEST_HINT)] : []),
     ].join(" ");
@@ -113,7 +104,7 @@ function blockOf(
 }
 
 /** `Set at tickets.config.yaml:14.`; nothing where no source decides. */
-function describePlaces(problems: readonly Problem[], decidedAt: ProblemOptions["decidedAt"]): readonly string[] {
+function describePlaces(problems: readonly Problem[], decidedAt: Found["decidedAt"]): readonly string[] {
   const places = new Set(problems.flatMap((problem) => decidedAt(problem) ?? []));
   return places.size === 0 ? [] : [`Set at ${[...places].slice(0, EXAMPLES).join(", ")}.`];
 }
@@ -129,10 +120,10 @@ function describeTimes({ count: times, byAction }: Tally, fresh: number): string
 }
 
 /** `sales.csv:42 price: "12,50"` */
-function whereOf({ source, line, field, value }: Problem, verbose: boolean): string {
+function whereOf({ source, line, field, value }: Problem, isShown: boolean): string {
   const place = placeText({ source, line });
   const name = field === undefined ? "" : ` ${cleanText(field)}:`;
-  return `${place}${name}${value === undefined ? "" : ` ${JSON.stringify(shown(field, value, verbose))}`}`;
+  return `${place}${name}${value === undefined ? "" : ` ${JSON.stringify(shownIf(!isShown, value, false))}`}`;
 }
 
 /** `not sent either: resales.csv:7, orders.csv:9 and 8 more` */

@@ -14,7 +14,7 @@ import type { Group, Section, Table } from "../write/report/report.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
-import { shown } from "./problems.ts";
+import { shownIf } from "./problems.ts";
 
 type Sections = readonly Section[];
 
@@ -72,7 +72,9 @@ const [EXAMPLES, EXAMPLES_OF_RULE] = [150, 5];
 const TEXT_SHOWN = 500;
 
 /** What checking found: what is wrong, what to do, and the first rows. */
-export function problemSection({ tallies }: CheckedInput["problems"], { verbose }: Context): Sections {
+export function problemSection({ problems: { tallies }, namesPerson }: CheckedInput, { verbose }: Context): Sections {
+  const textOf = (problem: Problem): string =>
+    problem.value === undefined ? "" : shownIf(namesPerson(problem), problem.value, verbose);
   const most = Math.max(1, Math.min(EXAMPLES_OF_RULE, Math.floor(EXAMPLES / Math.max(1, tallies.length))));
   const sorted = [...tallies].sort(
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
@@ -90,23 +92,28 @@ export function problemSection({ tallies }: CheckedInput["problems"], { verbose 
       amount: `${count(tally.count, severity === "error" ? "error" : "warning")} · ${rule}`,
       blocks: [
         ...[...hints].map((hint) => ({ kind: "text", text: cleanText(hint, TEXT_SHOWN) }) as const),
-        exampleTable(found, tally.count - found.length, others.length > 0, verbose),
+        exampleTable(found, tally.count - found.length, others.length > 0, textOf),
       ],
     };
   });
   return groups.length === 0 ? [] : [{ id: "problems", title: "Problems", blocks: groups }];
 }
 
-function exampleTable(examples: readonly Problem[], more: number, hasMessages: boolean, verbose: boolean): Table {
+function exampleTable(
+  examples: readonly Problem[],
+  more: number,
+  hasMessages: boolean,
+  textOf: (problem: Problem) => string,
+): Table {
   return {
     kind: "table",
     caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
     columns: ["row", "field", "text", ...(hasMessages ? ["what is wrong"] : [])].map((name) => ({ name })),
-    rows: examples.map(({ source, line, field, value, message }) => [
-      placeText({ source, line }),
-      cleanText(field ?? ""),
-      value === undefined ? "" : shown(field, value, verbose),
-      ...(hasMessages ? [cleanText(message, TEXT_SHOWN)] : []),
+    rows: examples.map((problem) => [
+      placeText(problem),
+      cleanText(problem.field ?? ""),
+      textOf(problem),
+      ...(hasMessages ? [cleanText(problem.message, TEXT_SHOWN)] : []),
     ]),
     more: more > 0 ? `… and ${number(more)} more.` : undefined,
   };

@@ -63,7 +63,7 @@ export async function commandReport({ verb, startedAt, noted, ...ended }: Ended,
     verdict: failure === undefined ? commandVerdict(noted, summary, exitCode, context) : failedVerdict(failure),
     sections: [
       ...(figures && environment ? doubtSection(figures, environment) : []),
-      ...(checked === undefined ? [] : problemSection(checked.problems, context)),
+      ...(checked === undefined ? [] : problemSection(checked, context)),
       ...runSections(figures),
       ...inputSection(plan?.inputs ?? [], inputs),
       factSection([

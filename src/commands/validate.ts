@@ -31,10 +31,10 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   await using checked = await planInput(core, { ...options, settings });
   traceChecked(context.trace, checked);
   context.notes?.checked(checked);
-  const { plan, problems, decidedAt } = checked;
+  const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
   const findings = options.json ? reporter : reporter.found;
-  reportProblems(findings, problems, { verbose, heldFor: plan.held.heldFor, decidedAt });
+  reportProblems(findings, checked, { verbose });
   reportSkipped(findings, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {

@@ -44,6 +44,8 @@ export interface CheckedInput {
   readonly understood: readonly UnderstoodInput[];
   /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
   readonly decidedAt: (problem: Problem) => string | undefined;
+  /** Whether the field or column of a problem names a person. */
+  readonly namesPerson: (problem: Pick<Problem, "source" | "field">) => boolean;
 }
 
 /** What can happen, and what there is to say about it. */

@@ -1,12 +1,13 @@
 /** How the inputs were understood: what of that is new, and where the config decides a field. */
 
 import { createHash } from "node:crypto";
-import { isFieldName } from "../actions/fields.ts";
+import { isFieldName, isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
 import type { ConfigPath } from "../config/document.ts";
 import { publicName } from "../map/columns.ts";
+import { personalColumns } from "../map/personal-columns.ts";
 import type { Understood } from "../plan/look.ts";
 import type { InputFile } from "../read/input-file.ts";
 
@@ -42,6 +43,18 @@ export function marksOf(input: UnderstoodInput) {
 /** All marks of all inputs. */
 export const allMarksOf = (inputs: readonly UnderstoodInput[]): readonly string[] =>
   inputs.map(marksOf).flatMap(({ columns, published }) => [...columns.values(), published]);
+
+/** Whether a field names a person, or a column of a file of which its source makes such a field. */
+export function namingPersons(config: Config, inputs: readonly UnderstoodInput[]) {
+  const columns = new Map(
+    inputs.flatMap(({ file, source, input }) => {
+      const rules = source === undefined ? undefined : config.sources[source];
+      return rules === undefined ? [] : [[file.name, personalColumns(rules, input.header)] as const];
+    }),
+  );
+  return ({ source: file, field }: Pick<Problem, "source" | "field">): boolean =>
+    field !== undefined && (isPersonal(field) || columns.get(file)?.has(field) === true);
+}
 
 /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
 export function decidingPlaces(config: Config, inputs: readonly UnderstoodInput[], cwd: string) {

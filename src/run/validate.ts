@@ -22,7 +22,7 @@ import { lostRunsOf } from "./lost-ledger.ts";
 import { createMappers, type OnRow } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
 import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
-import { allMarksOf, decidingPlaces, type UnderstoodInput } from "./understood.ts";
+import { allMarksOf, decidingPlaces, namingPersons, type UnderstoodInput } from "./understood.ts";
 
 /** Flags of every command that reads input. */
 export interface InputOptions {
@@ -97,7 +97,8 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   progress.advanced(undefined);
   const known = (await ledger?.told(allMarksOf(understood))) ?? new Set();
   progress.happened({ kind: "inputs understood", inputs: understood, known });
-  return { files, plan, problems, understood, decidedAt: decidingPlaces(config, understood, cwd) };
+  const decidedAt = decidingPlaces(config, understood, cwd);
+  return { files, plan, problems, understood, decidedAt, namesPerson: namingPersons(config, understood) };
 }
 
 /** As they are stored; 0 where one is a pipe, whose size is not known. */
@@ -149,8 +150,8 @@ export async function reportChecked(
   shown: Ledger["told"],
 ): Promise<Checked> {
   const { known, isNews } = await shownBefore(found.problems, shown);
-  const { files, plan, problems, understood, decidedAt } = found;
-  const checked = { files, plan, problems, understood, decidedAt };
+  const { files, plan, problems, understood, decidedAt, namesPerson } = found;
+  const checked = { files, plan, problems, understood, decidedAt, namesPerson };
   progress.happened({ kind: "input checked", checked, shown: known });
   return { ...checked, isNews };
 }

@@ -81,10 +81,10 @@ describe("several actions of one ticket in doubt are told apart", () => {
 
   test("resales by buyer and price: buyers are masked, and numbered where their masks are the same", async () => {
     const field = await doubtOf([
-      resale("anna-12", "10.00", { orderTime: 1768600000 }),
-      resale("anton-12", "10.00"),
-      resale("bert-77", "12.50", { to: `0x${"ab".repeat(20)}` }),
-      resale("anna-12", "11.00"),
+      resale("anna.schmidt-12", "10.00", { orderTime: 1768600000 }),
+      resale("anton.schmidt-12", "10.00"),
+      resale("bert.maier-77", "12.50", { to: `0x${"ab".repeat(20)}` }),
+      resale("anna.schmidt-12", "11.00"),
     ]);
     const said = await looked(field);
     expect(said.filter((line) => line.includes("resoldTicket T1"))).toEqual([
@@ -101,10 +101,16 @@ describe("several actions of one ticket in doubt are told apart", () => {
       { userId: "be…77", to: "0x…ab", price: "12.50" },
       { userId: "an…12 (1)", price: "11.00" },
     ]);
-    expect(await looked(field, true)).toContain("  doubt.ndjson:4 resoldTicket T1, userId anna-12, price 11.00");
+    expect(await looked(field, true)).toContain(
+      "  doubt.ndjson:4 resoldTicket T1, userId anna.schmidt-12, price 11.00",
+    );
     expect(await documents(field, true)).toMatchObject([
-      ...[{ userId: "anna-12" }, { userId: "anton-12" }, { userId: "bert-77", to: `0x${"ab".repeat(20)}` }],
-      ...[{ userId: "anna-12" }],
+      ...[
+        { userId: "anna.schmidt-12" },
+        { userId: "anton.schmidt-12" },
+        { userId: "bert.maier-77", to: `0x${"ab".repeat(20)}` },
+      ],
+      ...[{ userId: "anna.schmidt-12" }],
     ]);
   });
 

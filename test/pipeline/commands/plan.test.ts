@@ -151,3 +151,51 @@ test("kinds are counted of what would be sent, and not of what was sent before",
   await field.write("events.ndjson", line("E-1") + line("E-2"));
   expect(await planned()).toContain("→ 1 action (1 newEvent); left out: 1 already sent.");
 });
+
+describe("what names a person is masked", () => {
+  const CONFIG = `sources:
+  guests:
+    match: "guests*.csv"
+    columns: {family: [Surname, "Last name"], phone: {at: 5, named: Mobile}}
+    lookup: {member: {file: members.csv, where: {Card: "{Card no}"}}}
+    expect: {Surname: [Meier-Schulze, Oberhuber]}
+    fields: {eventId: e, ticketId: "{ID}"}
+    actions:
+      - newEvent: {fields: {currency: EUR}}
+      - soldTicket:
+          when: {Card no: {not: "555"}}
+          fields: {userId: ["{First}.{family}", "{phone}", "{member.Account}"], price: "1", orderTime: "1772356522"}
+`;
+  const shown = async (verbose: boolean): Promise<string> => {
+    const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
+    onTestFinished(() => rm(cwd, { recursive: true }));
+    await writeFile(join(cwd, "tickets.config.yaml"), CONFIG);
+    await writeFile(join(cwd, "members.csv"), "Card,Account\n4711,account-of-a-member\n");
+    const header = "ID,First,Surname,Card no,Mobile,Section\n";
+    const rows =
+      "T-100001,Annemarie,Meier-Schulze,4711,+49 171 4448888,Parkett\nT-100002,Bo,Untermoser,4711,+49 171 1,Rang\n";
+    await writeFile(join(cwd, "guests.csv"), header + rows);
+    const { context, said, out } = makeContext(cwd, {});
+    await verbs.plan({ files: ["guests.csv"], json: false, flags: {}, preview: 5 }, { ...context, verbose });
+    return `${said()}\n${out()}`;
+  };
+  const PERSONS = ["Annemarie", "4711", "+49 171 4448888", "Untermoser"];
+
+  test("also in columns of which a userId is made, by a template, another name or a lookup; short ids wholly", async () => {
+    const text = await shown(false);
+    for (const person of PERSONS) expect(text).not.toContain(person);
+    expect(text).toMatch(/First +An…ie/);
+    expect(text).toMatch(/Surname +Me…ze/);
+    expect(text).toMatch(/Card no +… /);
+    expect(text).toMatch(/Mobile +\+4…88/);
+    expect(text).toMatch(/First +… /);
+    expect(text).toContain('guests.csv:3 Surname: "Un…er"');
+    expect(text).toMatch(/Card no in guests\.csv: rows by value\n +2 {2}… /);
+    expect(text).toContain("T-100001");
+  });
+
+  test("but for --verbose", async () => {
+    const text = await shown(true);
+    for (const person of PERSONS) expect(text).toContain(person);
+  });
+});

@@ -1,0 +1,44 @@
+/** The columns of which a source makes its personal fields: they name a person as the fields do. */
+
+import { PERSONAL_FIELDS } from "../actions/fields.ts";
+import type { ColumnAliases, SourceConfig, TraitRules, ValueRule, ValueSteps } from "./source.ts";
+import { isPosition } from "./table-columns.ts";
+import { namesIn } from "./template.ts";
+
+/** @param header undefined for rows of JSON, whose columns are keys. */
+export function personalColumns(config: SourceConfig, header: readonly string[] = []): ReadonlySet<string> {
+  const actions = (config.actions ?? []).flatMap((entry) => Object.values(entry).flatMap((action) => action ?? []));
+  const rules = [config, ...actions].flatMap(({ fields }) => PERSONAL_FIELDS.map((field) => fields?.[field]));
+  const items = [config, ...actions].flatMap(({ each }) => (each !== undefined && "in" in each ? [each.in] : []));
+
+  const found = new Set<string>();
+  const add = (template: string): void => {
+    for (const name of template.includes("{") ? namesIn(template, []) : []) {
+      if (found.has(name)) continue;
+      found.add(name);
+      for (const column of columnsOf(config.columns?.[name], header)) found.add(column);
+      const [head = ""] = name.split(".");
+      // What a lookup gives is found by what it joins by; an item is a part of a cell.
+      const madeOf = head === "item" || head === "outer" ? items : Object.values(config.lookup?.[head]?.where ?? {});
+      madeOf.forEach(add);
+    }
+  };
+  rules.flatMap(templatesOf).forEach(add);
+  return found;
+}
+
+function templatesOf(rule: ValueRule | TraitRules | undefined): readonly string[] {
+  if (rule === undefined) return [];
+  if (typeof rule === "string") return [rule];
+  if (isSteps(rule)) return [rule.from].flat();
+  return Object.values<ValueRule>(rule).flatMap(templatesOf);
+}
+
+const isSteps = (rule: object): rule is ValueSteps => "from" in rule;
+
+/** The columns that a name of the source's own may stand for. */
+function columnsOf(alias: ColumnAliases[string] | undefined, header: readonly string[]): readonly string[] {
+  if (alias === undefined) return [];
+  const choices = isPosition(alias) ? [alias.at] : [alias].flat();
+  return choices.flatMap((choice) => [choice, header[Number(choice) - 1] ?? []].flat());
+}
