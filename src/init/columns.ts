@@ -23,6 +23,7 @@ import {
   namesTicketList,
   namesTicketPrice,
   namesTickets,
+  namesTime,
   runsOf,
   says,
   WORDS,
@@ -49,9 +50,23 @@ const SHAPES = {
 
 type Wanted = keyof typeof SHAPES;
 
-/** Whether its cells may be times in a form that is not known, as far as that can be said without its name. */
+/** `27.11. um 19:15`, `27/XI/2026`, `Nov. 27th 2026`. */
+const LIKE_A_TIME =
+  /\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}[./-] ?(?:\d{1,2}|[IVX]+)(?:[./-](?:\d{2}|\d{4}))?(?![\d./-])|\p{L}{3,}\.? \d{1,2}\D{0,4} \d{4}\b/u;
+
+/** Whether cells that no format reads may be times, whatever their column is called. */
+export const smellsOfTime = (column: Column): boolean =>
+  mayBeTimes(column) && areMost(column, (text) => text.length <= 60 && LIKE_A_TIME.test(text));
+
+/** Likewise, by the cells or the name of the column. */
 export const looksLikeTime = (column: Column): boolean =>
-  !column.isMoney && areMost(column, (text) => text.length >= 6 && /\d/.test(text));
+  mayBeTimes(column) && (namesTime(column.name) || smellsOfTime(column));
+
+const mayBeTimes = (column: Column): boolean =>
+  !column.isMoney &&
+  !column.isNumber &&
+  !isIdName(column.name) &&
+  areMost(column, (text) => text.length >= 4 && /\d/.test(text));
 
 /** Columns whose names fit, the surest first. */
 export function called<C extends Pick<Column, "name">>(words: string, columns: readonly C[]): readonly C[] {

@@ -5,7 +5,7 @@ import { compileAmount } from "../map/amount.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import type { Entry } from "./config-text.ts";
-import { minorUnitsIn, says } from "./header-words.ts";
+import { minorUnitsIn, says, timeKindOf } from "./header-words.ts";
 import { skipTotals, withoutTotals } from "./totals.ts";
 
 /** The beginning of an export. */
@@ -42,9 +42,9 @@ interface TimeReading {
   readonly isLocal: boolean;
 }
 
-/** `clock`: times of day; `unix`: seconds or milliseconds. */
+/** `clock`: times of day; `unix`: seconds or milliseconds; `serial`: days of a spreadsheet. */
 interface Times {
-  readonly kind: "date" | "time" | "clock" | "unix";
+  readonly kind: "date" | "time" | "clock" | "unix" | "serial";
   /** Several where day and month could be either. */
   readonly readings: readonly [TimeReading, ...TimeReading[]];
   /** A text that the readings take differently, else the first. */
@@ -185,28 +185,53 @@ export const textIn = (cells: readonly string[], { index }: Column): string => (
 export const isUniqueButForGaps = ({ values, filled, rows }: Column): boolean =>
   values.size === filled && filled * 20 >= rows * 19;
 
-/** Numbers and times of day, which may be anything unless the column is named like a time. */
-const BARE_TIMES: readonly (readonly [Times["kind"], string, RegExp])[] = [
+/** Numbers and times of day. Some of them may be anything unless their column is named like a time. */
+const BARE_TIMES: readonly {
+  readonly kind: Times["kind"];
+  readonly format: string;
+  readonly pattern: RegExp;
+  readonly needsName?: true;
+}[] = [
   // From 2014 to 2034.
-  ["unix", "unix", /^(?:1[4-9]|20[0-3])\d{7,8}$/],
-  ["unix", "unix-ms", /^(?:1[4-9]|20[0-3])\d{10,11}$/],
-  ["clock", "H:mm", /^\d{1,2}:\d{2}$/],
-  ["clock", "H:mm:ss", /^\d{1,2}:\d{2}:\d{2}$/],
-  ["clock", "h:mm a", /^\d{1,2}:\d{2} [AaPp][Mm]$/],
+  { kind: "unix", format: "unix", pattern: /^(?:1[4-9]\d|20[0-3])\d{7}$/ },
+  { kind: "unix", format: "unix-ms", pattern: /^(?:1[4-9]\d|20[0-3])\d{10}$/ },
+  // From 2000 to 2039.
+  { kind: "serial", format: "spreadsheet", pattern: /^(?:3[7-9]|4\d|50)\d{3}(?:[.,]\d+)?$/, needsName: true },
+  { kind: "date", format: "yyyyMMdd", pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d$/, needsName: true },
+  {
+    kind: "time",
+    format: "yyyyMMddHHmm",
+    pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d[0-2]\d[0-5]\d$/,
+    needsName: true,
+  },
+  {
+    kind: "time",
+    format: "yyyyMMddHHmmss",
+    pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d[0-2]\d(?:[0-5]\d){2}$/,
+    needsName: true,
+  },
+  { kind: "clock", format: "H:mm", pattern: /^\d{1,2}:\d{2}$/ },
+  { kind: "clock", format: "H:mm:ss", pattern: /^\d{1,2}:\d{2}:\d{2}$/ },
+  { kind: "clock", format: "h:mm a", pattern: /^\d{1,2}:\d{2}\s?[ap]\.?\s?m\.?$/i },
+  { kind: "clock", format: "h:mm:ss a", pattern: /^\d{1,2}:\d{2}:\d{2}\s?[ap]\.?\s?m\.?$/i },
+  { kind: "clock", format: "H'h'mm", pattern: /^\d{1,2}h\d{2}$/ },
+  { kind: "clock", format: "H.mm", pattern: /^[0-2]?\d\.[0-5]\d$/, needsName: true },
 ];
 
 /** Undefined where no single format reads nine in ten cells. */
-function timesOf(column: Cells): Times | undefined {
+function timesOf(column: Cells & Pick<Column, "name">): Times | undefined {
   const texts = [...column.values.keys()];
   const [first] = texts;
   if (first === undefined) return undefined;
-  for (const [kind, format, pattern] of BARE_TIMES)
-    if (areMost(column, (text) => pattern.test(text)))
-      return {
-        kind,
-        example: first,
-        readings: [{ format, fits: texts.length, example: first, isLocal: kind === "clock" }],
-      };
+  const isNamed = says(column.name, "time") && timeKindOf(column.name) !== undefined;
+  const bare = BARE_TIMES.find(
+    ({ pattern, needsName }) => (isNamed || needsName === undefined) && areMost(column, (text) => pattern.test(text)),
+  );
+  if (bare !== undefined) {
+    const { kind, format } = bare;
+    const example = kind === "clock" ? first : isoOf(readerOf(format)(first));
+    return { kind, example: first, readings: [{ format, fits: texts.length, example, isLocal: kind !== "unix" }] };
+  }
   const shown = likelyTimes(texts);
   if (shown.length === 0 || cellsThat(column, (text) => shown[0]?.read(text) !== undefined) < column.filled * 0.9)
     return undefined;

@@ -27,7 +27,16 @@ import { exactPattern, widePattern } from "./match-patterns.ts";
 import { ask, choice, inner, template, valuesText } from "./notes.ts";
 import { priceLines } from "./price-rules.ts";
 import { ownActions, type Taken, takenFor } from "./row-action.ts";
-import { isTimeField, type OrderTime, orderTimeLines, orderTimeOf, timeRule, zoneLines } from "./time-rules.ts";
+import {
+  isTimeField,
+  mayBeStarts,
+  type OrderTime,
+  orderTimeLines,
+  orderTimeOf,
+  startAsked,
+  timeRule,
+  zoneLines,
+} from "./time-rules.ts";
 
 /** `match` for the file and its successors; for this file alone where something is asked that holds for no other. */
 export const matchLine = (fileName: string, asked: string | undefined): Entry =>
@@ -301,16 +310,21 @@ function eventRules(columns: Columns, action: ActionName, named: ReadonlyMap<str
   const title = titleIn(columns, id.column);
   const { currency } = columns;
   const times = timesOfEvent(columns);
+  const isStartKnown = times.some(({ rule }) => rule.key === "startTime") || named.has("startTime");
+  const starts = isStartKnown
+    ? []
+    : mayBeStarts(columns.all, [...times.map(({ column }) => column), ...named.values()]);
   const fields = [
     id.rule,
     ...(title === undefined ? [] : [{ key: "eventName", value: template(title), note: "guess by name" }]),
     ...(action === "newEvent" ? [currencyRule(currency)] : []),
     ...times.map((time) => time.rule),
+    ...startAsked(starts, columns.all),
   ];
   return {
     source: [],
     fields: [...fields, ...otherFields(named, fields)].map(withoutGuess),
-    times: times.map(({ column }) => column),
+    times: [...times.map(({ column }) => column), ...starts],
   };
 }
 

@@ -55,7 +55,7 @@ export const WORDS = {
   eventName:
     "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
   startTime:
-    "eventstart startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
+    "eventstart eventdate eventdatetime eventtime showdate showtime concertdate performancedate veranstaltungsdatum vorstellungsdatum datedelevenement dataevento fechaevento fechadelevento startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
   endTime: "eventend enddate endtime endsat end ends ende fin datefin fine datafine fim datafim fechafin einde",
 } as const;
 
@@ -110,6 +110,7 @@ const NAMES = {
   /** What was paid in all, or before or after something else. */
   inAll:
     /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/,
+  time: /^(?:at|on|am|um|le|el|il|op|em|dates?|\w*datum|\w*time|\w*timestamp|\w*zeit|zeitpunkt|fecha|data|hora|heure|ora|tijd|when|moment|starts?|begins?|ends?|until)$/,
   /** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
   surcharge:
     /^(?:fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/,
@@ -250,6 +251,12 @@ export function timeKindOf(name: string): TimeKind | undefined {
     return isOfEvent ? undefined : "sale";
   if (isOfEvent) return "other";
   return ANY_TIME.has(plain.join("")) ? "any" : undefined;
+}
+
+/** Whether a column of this name holds times, and not only what else there is of an entry or a resale: `Entry gate` does not. */
+export function namesTime(name: string): boolean {
+  const kind = timeKindOf(name);
+  return kind === "sale" || kind === "any" || (kind !== undefined && says(name, "time"));
 }
 
 const saysTime = (words: readonly string[], kind: TimeKind): boolean =>

@@ -4,10 +4,10 @@ import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../map/source.ts";
-import { type Columns, called, eventColumns, looksLikeTime } from "./columns.ts";
+import { type Columns, called, eventColumns, looksLikeTime, smellsOfTime } from "./columns.ts";
 import { type Entry, flow, type Line } from "./config-text.ts";
 import { areMost, type Column, textIn } from "./evidence.ts";
-import { isIdName, type TimeKind, timeKindOf, WORDS, wordsOf } from "./header-words.ts";
+import { isIdName, namesTime, type TimeKind, timeKindOf, WORDS, wordsOf } from "./header-words.ts";
 import { alsoText, ask, choice, inner, namesText, template } from "./notes.ts";
 
 const HAPPENINGS: Readonly<Partial<Record<ActionName, readonly [TimeKind, string]>>> = {
@@ -60,7 +60,8 @@ export function orderTimeOf(action: ActionName, columns: Columns): OrderTime {
   }
   const sales = action === "resoldTicket" ? of("sale") : [];
   if (sales.length > 0) return found(sales, "it may be that of the first sale");
-  const unknown = of(undefined).filter(isTimeByCells).slice(0, 4);
+  const unnamed = all.filter(({ name }) => timeKindOf(name) === undefined);
+  const unknown = surestFirst(unnamed.filter((column) => isTimeByCells(column) || smellsOfTime(column))).slice(0, 4);
   return found(unknown, unknown.length === 0 ? undefined : "no column has such a name");
 }
 
@@ -119,15 +120,37 @@ export function orderTimeLines(
     const rule = timeRule(first, all);
     return [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
   }
-  return [
-    {
-      key: "orderTime",
-      value: ask(`one of the next lines, without its #, where it is the time of ${what}; else remove this line`),
-      note: doubt,
-    },
-    ...[first, ...more].map((column) => choice(timeRule(column, all))),
-  ];
+  return oneOf("orderTime", [first, ...more], `the time of ${what}`, doubt, all);
 }
+
+/** A question, and below it each column that may answer it. */
+const oneOf = (
+  key: TimeField,
+  columns: readonly Column[],
+  what: string,
+  doubt: string,
+  all: readonly Column[],
+): readonly Line[] => [
+  {
+    key,
+    value: ask(`one of the next lines, without its #, where it is ${what}; else remove this line`),
+    note: doubt,
+  },
+  ...columns.map((column) => choice(timeRule(column, all, key))),
+];
+
+/** What may be the start in a list of events where no column is named like one. */
+export const mayBeStarts = (all: readonly Column[], others: readonly Column[]): readonly Column[] =>
+  all.filter(
+    (column) =>
+      !others.includes(column) &&
+      !isIdName(column.name) &&
+      column.times?.kind !== "clock" &&
+      (column.times !== undefined || looksLikeTime(column)),
+  );
+
+export const startAsked = (columns: readonly Column[], all: readonly Column[]): readonly Line[] =>
+  columns.length === 0 ? [] : oneOf("startTime", columns, "the event's start", "no column has such a name", all);
 
 type TimeField = "orderTime" | "startTime" | "endTime";
 
@@ -146,7 +169,7 @@ export function timeRule(time: Column, columns: readonly Column[], key: TimeFiel
         from: template(time),
         format: ask(`the format of ${quoted(example)}, which is none of the usual ones`),
       }),
-      note: `${cleanText(name, 40)} is named like this time; remove the line if it is none`,
+      note: `${cleanText(name, 40)} ${namesTime(name) ? "is named" : "looks"} like this time; remove the line if it is none`,
     };
   }
   const { kind, readings, example } = times;

@@ -106,3 +106,75 @@ describe("the time of a sale", () => {
     expect(ruleOf(resale, "orderTime")).toContain("# it may be that of the first sale");
   });
 });
+
+describe("a time that no format reads is asked for with a sample", () => {
+  test.each([
+    ["Scanned at", "27/XI/2026 19h15"],
+    ["Scan time", "Fri 27th, quarter past 7"],
+    ["Eingelassen um", "27.11. um 19:15"],
+    ["Date", "Nov. 27th 2026"],
+  ])("of a scan: %s", (name, cell) => {
+    const rows = [1, 2].map((at) => `T${at},"${cell}",A,AB12${at}`);
+    const lines = bodyOf("scans.csv", `${[`Barcode,${name},Entry gate,Check-in code`, ...rows].join("\n")}\n`);
+    expect(lines.join("\n")).toContain(
+      `orderTime: {from: "{${name}}", format: "<FILL IN: the format of \\"${cell}\\", which is none of the usual ones>"}`,
+    );
+    expect(lines.join("\n")).not.toContain("no column looks like a time");
+  });
+
+  test("by its cells alone, where no column is named like one", () => {
+    const lines = bodyOf("scans.csv", "Barcode,Info,Gate\nT1,27.11. um 19:15,A\nT2,27.11. um 19:16,A\n");
+    expect(ruleOf(lines, "orderTime")).toContain(
+      "<FILL IN: one of the next lines, without its #, where it is the time of the scan;",
+    );
+    expect(ruleOf(lines, "#orderTime")).toContain(
+      'from: "{Info}", format: "<FILL IN: the format of \\"27.11. um 19:15\\"',
+    );
+  });
+
+  test("not a gate, a code or an amount, however it is called", () => {
+    const lines = bodyOf(
+      "scans.csv",
+      "Barcode,Entry gate,Check-in code,Entry fee\nT1,Gate 12A,AB1234,2.50\nT2,Gate 12B,AB1235,2.50\n",
+    );
+    expect(ruleOf(lines, "#orderTime")).toContain("no column looks like a time");
+  });
+});
+
+describe("numbers in a column that is named like a time", () => {
+  test.each([
+    ["46353.80211", "spreadsheet", "2026-11-27 19:15"],
+    ["46353", "spreadsheet", "2026-11-27 00:00"],
+    ["20261127", "yyyyMMdd", "2026-11-27 00:00"],
+    ["20261127191503", "yyyyMMddHHmmss", "2026-11-27 19:15"],
+  ])("are read: %s as %s", (cell, format, time) => {
+    for (const [fileName, name] of [
+      ["scans.csv", "Scan time"],
+      ["sales.csv", "Purchase Date"],
+    ] as const) {
+      const lines = bodyOf(fileName, `Barcode,Email,Price,Show,${name}\nT1,a@x.example,1.00,S,${cell}\n`);
+      expect(ruleOf(lines, "orderTime")).toContain(
+        `{from: "{${name}}", format: "${format}"}   # guess: the only way that fits, "${cell}" is ${time}`,
+      );
+      expect(ruleOf(lines, "zone")).toContain("<FILL IN: the time zone of");
+    }
+  });
+
+  test("and in no other", () => {
+    for (const name of ["Locker no", "Order", "Customer"]) {
+      const lines = bodyOf("scans.csv", `Barcode,${name}\nT1,46353\nT2,46354\n`);
+      expect(ruleOf(lines, "#orderTime")).toContain("no column looks like a time");
+    }
+  });
+});
+
+test("the start of events that no column is named like is asked for", () => {
+  const lines = bodyOf(
+    "events.csv",
+    "Event ID,Name,Currency,Date\ne1,Gala,EUR,2026-11-27 19:30\ne2,Ball,EUR,2026-11-28 19:30\n",
+  );
+  expect(ruleOf(lines, "startTime")).toContain(
+    "<FILL IN: one of the next lines, without its #, where it is the event's start;",
+  );
+  expect(ruleOf(lines, "#startTime")).toContain('{from: "{Date}", format: "iso"}');
+});

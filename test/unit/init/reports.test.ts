@@ -21,7 +21,7 @@ test.each([
   [
     `${TIMES}/orders-serial.csv`,
     "orderTime",
-    'orderTime: {from: "{Purchase Date}", format: "<FILL IN: the format of \\"46353.80211\\", which is none of the usual ones>"}',
+    'orderTime: {from: "{Purchase Date}", format: "spreadsheet"}   # guess: the only way that fits, "46353.80211" is 2026-11-27 19:15',
   ],
   [
     "04-order-total-shown-once/attendees.csv",
