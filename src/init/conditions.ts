@@ -15,7 +15,7 @@ import {
   timeKindOf,
   WORDS,
 } from "./header-words.ts";
-import { allRowsText, ask, MOST_VALUES, rowsText, valuesText } from "./notes.ts";
+import { ask, MOST_VALUES, rowsText, valuesText } from "./notes.ts";
 import { timeRule } from "./time-rules.ts";
 
 /**
@@ -93,12 +93,10 @@ export function expectLines(
 /** What is expected of the currency: an amount in another than its event's would be taken for one in it. */
 export function currencyExpected(currency: Column | undefined): readonly Entry[] {
   if (currency === undefined) return [];
-  const { name: key, values, filled, rows } = currency;
+  const { name: key, values, filled, rows, allRows } = currency;
   const [only = ""] = values.keys();
   if (values.size === 1 && filled === rows)
-    return [
-      { key, value: only, note: `as in ${allRowsText(rows)}; a row with another that gives an action is an error` },
-    ];
+    return [{ key, value: only, note: `as in ${allRows}; a row with another that gives an action is an error` }];
   const asked = `the currency of the event, here ${valuesText(currency)}: a row with another one is an error. A list of them where the file has events of several`;
   return [{ key, value: ask(asked) }];
 }

@@ -1,5 +1,6 @@
 /** What the beginning of an export shows of each of its columns. Evidence, not decisions. */
 
+import { formOf } from "../actions/marks.ts";
 import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
@@ -83,8 +84,12 @@ export interface Column {
   readonly filled: number;
   /** Texts that are not empty, trimmed, with how often they occur. Complete: the rows are a bounded sample. */
   readonly values: ReadonlyMap<string, number>;
-  /** Whether every row has a text here that no other row has. */
+  /** How many ids its texts are: those that differ only in how they are written are one. */
+  readonly distinct: number;
+  /** Whether every row has an id here that no other row has. */
   readonly isUnique: boolean;
+  /** What was looked at: `all 3 rows`. */
+  readonly allRows: string;
   /** Undefined where they are no times. */
   readonly times: Times | undefined;
   /** Undefined where they are no amounts. */
@@ -109,10 +114,10 @@ export interface Evidence extends Sample {
 
 export function evidenceOf(sample: Sample): Evidence {
   const rows = withoutTotals(sample);
+  const allRows = allRowsText(rows.length, sample);
   const columns = sample.header.map((header, index) =>
     columnOf(
-      header.trim(),
-      index,
+      { name: header.trim(), index, allRows },
       rows.map((cells) => cells[index] ?? ""),
     ),
   );
@@ -132,7 +137,14 @@ export function hasColumn({ header, lists = [] }: Sample, name: string): boolean
   );
 }
 
-function columnOf(name: string, index: number, cells: readonly string[]): Column {
+/** `all 3 rows`, for what the config says of a file. */
+function allRowsText(rows: number, { items, isWhole }: Sample): string {
+  if (items !== undefined) return `all ${rows} items of ${items}`;
+  if (!isWhole) return `the first ${rows} rows`;
+  return rows === 1 ? "the only row" : `all ${rows} rows`;
+}
+
+function columnOf(of: Pick<Column, "name" | "index" | "allRows">, cells: readonly string[]): Column {
   const values = new Map<string, number>();
   let filled = 0;
   for (const cell of cells) {
@@ -141,16 +153,18 @@ function columnOf(name: string, index: number, cells: readonly string[]): Column
     filled += 1;
     values.set(text, (values.get(text) ?? 0) + 1);
   }
-  const counted = { name, index, rows: cells.length, filled, values };
+  const counted = { ...of, rows: cells.length, filled, values };
   const times = timesOf(counted);
   const amounts = times === undefined ? amountsOf(counted) : undefined;
+  const distinct = new Set([...values.keys()].map(idForm)).size;
   const isNumber = areMost(counted, (text) => COUNT.test(text));
   const lists = [...values.keys()].filter(
     (text) => /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text),
   );
   return {
     ...counted,
-    isUnique: filled === cells.length && values.size === cells.length,
+    distinct,
+    isUnique: distinct === cells.length,
     times,
     amounts,
     isMoney:
@@ -161,6 +175,9 @@ function columnOf(name: string, index: number, cells: readonly string[]): Column
     holdsLists: lists.length > 0 && lists.length * 20 >= values.size,
   };
 }
+
+/** Ids are compared in one form: `007` is `7`. */
+export const idForm = (text: string): string => formOf(`t:${text}`);
 
 const COUNT = /^-?\d{1,3}(?:\.0)?$/;
 
@@ -182,8 +199,8 @@ export const hasGuards = ({ values }: Column): boolean => [...values.keys()].som
 export const textIn = (cells: readonly string[], { index }: Column): string => (cells[index] ?? "").trim();
 
 /** Every row has a text here that no other row has, but for a few rows that have none. */
-export const isUniqueButForGaps = ({ values, filled, rows }: Column): boolean =>
-  values.size === filled && filled * 20 >= rows * 19;
+export const isUniqueButForGaps = ({ distinct, filled, rows }: Column): boolean =>
+  distinct === filled && filled * 20 >= rows * 19;
 
 /** Numbers and times of day. Some of them may be anything unless their column is named like a time. */
 const BARE_TIMES: readonly {
@@ -259,13 +276,14 @@ const isLocalIso = (text: string): boolean =>
 const isoOf = (seconds: number | bigint | undefined): string =>
   seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");
 
-/** Undefined where fewer than nine in ten of the texts with digits are amounts in any reading, or most have no digit. */
-function amountsOf(column: Cells): Amounts | undefined {
+/** Undefined where fewer than nine in ten of the texts with digits are amounts in any reading, or most have no digit where the name says no price. */
+function amountsOf(column: Cells & Pick<Column, "name">): Amounts | undefined {
   const all = [...column.values.keys()];
   const texts = all.filter((text) => /\d/.test(text));
   const words = all.filter((text) => !/\d/.test(text));
   const withDigits = cellsThat(column, (text) => /\d/.test(text));
-  if (withDigits * 2 < column.filled || words.length > MOST_WORDS) return undefined;
+  const isPrice = says(column.name, "price", "inAll");
+  if ((withDigits * 2 < column.filled && !isPrice) || words.length > MOST_WORDS) return undefined;
   const signs = [...new Set(texts.flatMap((text) => signsOf(text)))].slice(0, 5);
   const counted = MARKS.map(([decimal, thousands]) => {
     const read = compileAmount({ decimal, thousands, signs, path: [] });
@@ -291,7 +309,7 @@ function amountsOf(column: Cells): Amounts | undefined {
 }
 
 /** Of so many words beside amounts the user can say what each means. */
-const MOST_WORDS = 8;
+export const MOST_WORDS = 8;
 
 /** `2 x Adult`, `Adult ×2`. */
 export const saysSeveral = (text: string): boolean => /^\d{1,3} ?[x×] ?\p{L}{3}|\p{L}{3}.* [x×] ?\d{1,3}$/u.test(text);

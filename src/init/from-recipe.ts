@@ -12,7 +12,7 @@ import { expectLines } from "./conditions.ts";
 import { type Comment, flow, type Line, type Value } from "./config-text.ts";
 import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
 import { csvLines, matchLine } from "./from-columns.ts";
-import { allRowsText, ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
+import { ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
 import { amountLines } from "./price-rules.ts";
 import type { Recipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
@@ -209,7 +209,7 @@ function askedForEach(column: Column | undefined, key: string, asked: string): r
 function askedLine(column: Column | undefined, { key, node }: Rule, asked: string): Line {
   const [[only, times] = ["", 0], ...others] = [...(column?.values ?? [])];
   if (column !== undefined && others.length === 0 && times === column.rows && /^[A-Z]{3}$/.test(only))
-    return { key, value: only, note: `as in ${allRowsText(times)}: ${asked}` };
+    return { key, value: only, note: `as in ${column.allRows}: ${asked}` };
   const steps = rulesIn(node);
   if (steps.length === 0) return { key, value: ask(asked) };
   // Of a template the columns stay: only the constant before them is the example.

@@ -4,7 +4,7 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { quoted } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { askedIn } from "../map/source.ts";
 import { configText, type Line } from "./config-text.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
@@ -126,10 +126,11 @@ function draftOf(sample: Sample, needsEvents: boolean): Draft {
   return { ...draft, page: TUTORIAL, ...fromColumns(evidence, needsEvents) };
 }
 
-const lookedAt = ({ isWhole, rows }: Sample): string =>
-  isWhole && rows.length === 1
-    ? "Its only row was looked at."
-    : `${isWhole ? "All" : "Its first"} ${rows.length} rows were looked at.`;
+function lookedAt({ isWhole, rows, items }: Sample): string {
+  if (items === undefined && isWhole && rows.length === 1) return "Its only row was looked at.";
+  const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
+  return `${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
+}
 
 function headOfAll(drafts: readonly Draft[]): readonly string[] {
   const [draft, ...others] = drafts;

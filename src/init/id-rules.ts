@@ -4,7 +4,7 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import type { Columns } from "./columns.ts";
 import type { Entry } from "./config-text.ts";
-import { type Column, holdsEmails, mayBeId } from "./evidence.ts";
+import { type Column, holdsEmails, idForm, mayBeId, textIn } from "./evidence.ts";
 import {
   isEventIdName,
   isIdName,
@@ -14,11 +14,11 @@ import {
   namesTickets,
   wordsOf,
 } from "./header-words.ts";
-import { allRowsText, alsoText, ask, inner, rowsText, template, templateText } from "./notes.ts";
+import { alsoText, ask, inner, rowsText, template, templateText } from "./notes.ts";
 
 const NO_TICKET = "the id of the ticket: no column has such a name";
 
-const differText = ({ values, rows }: Column): string => `${values.size} different in ${rowsText(rows)}`;
+const differText = ({ distinct, rows }: Column): string => `${distinct} different in ${rowsText(rows)}`;
 
 export function eventRule({ find, ticket }: Columns): Entry {
   const key = "eventId";
@@ -50,7 +50,7 @@ export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLis
       value: ask(`the id of the ticket: ${cleanText(ticketLists, 40)} may have several in a row`),
       note: "each: gives an action for each of them, with its id in {item.…}: docs/mapping.md, One row, several tickets",
     };
-  const total = allRowsText(rows.length);
+  const total = all[0]?.allRows ?? "";
   if (order !== undefined && items === undefined && quantities.length > 0 && !isField(ticket))
     return {
       key,
@@ -59,7 +59,7 @@ export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLis
     };
   const uniques = all.filter((column) => column.isUnique && mayBeId(column));
   if (ticket !== undefined) {
-    const where = ticket.isUnique ? total : `${ticket.values.size} of ${rowsText(rows.length)}`;
+    const where = ticket.isUnique ? total : `${ticket.distinct} of ${rowsText(rows.length)}`;
     const others = uniques.filter((column) => column !== ticket && isIdName(column.name));
     return { key, value: template(ticket), note: `guess: different in ${where}${alsoText(others)}` };
   }
@@ -88,8 +88,8 @@ function uniqueTogether(columns: readonly Column[], rows: Columns["rows"]): read
     .slice(0, 12);
   for (const [at, one] of ids.entries())
     for (const other of ids.slice(at + 1)) {
-      if (one.values.size * other.values.size < rows.length) continue;
-      const seen = new Set(rows.map((cells) => JSON.stringify([cells[one.index], cells[other.index]])));
+      if (one.distinct * other.distinct < rows.length) continue;
+      const seen = new Set(rows.map((cells) => JSON.stringify([one, other].map((id) => idForm(textIn(cells, id))))));
       if (seen.size === rows.length) return [one, other];
     }
   return undefined;

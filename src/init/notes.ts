@@ -41,9 +41,6 @@ export const templateText = (column: Column): string => JSON.stringify(inner(col
 
 export const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 
-/** `all 3 rows`, for what the config says of a file. */
-export const allRowsText = (rows: number): string => (rows === 1 ? "the only row" : `all ${rows} rows`);
-
 export const namesText = (columns: readonly Column[]): string =>
   columns
     .slice(0, 4)

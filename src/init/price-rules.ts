@@ -5,7 +5,7 @@ import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
 import { type Columns, countIn, unreadPrice } from "./columns.ts";
 import { type Entry, flow, type Line, type Value } from "./config-text.ts";
-import { type Amounts, type Column, textIn } from "./evidence.ts";
+import { type Amounts, type Column, MOST_WORDS, textIn } from "./evidence.ts";
 import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
 import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 
@@ -48,7 +48,14 @@ function priceOfCounted(price: Column, { counts, rows }: Columns): string | unde
 
 function unreadRule(column: Column | undefined): Entry {
   if (column === undefined) return { key: "price", value: ask("no column looks like a price") };
-  const example = [...column.values.keys()].find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
+  const words = [...column.values.keys()];
+  if (words.length <= MOST_WORDS && words.every((text) => !/\d/.test(text)))
+    return {
+      key: "price",
+      value: flow({ from: template(column), ...wordSteps(column, words) }),
+      note: "it holds words only",
+    };
+  const example = words.find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
   const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
   return { key: "price", value: ask(what), note: `perhaps ${inner(column)}` };
 }
@@ -164,7 +171,7 @@ function waysOf(column: Column, quantity: Column | undefined, currency: Column |
   if (amounts === undefined) return [];
   const divided = quantity === undefined ? [] : ["the total of the row is divided"];
   return unitsOf(column, currency).flatMap((unit) =>
-    amountWays(column, amounts, { ...wordSteps(column, amounts), ...divideSteps(unit, quantity) }, unit, divided),
+    amountWays(column, amounts, { ...wordSteps(column, amounts.words), ...divideSteps(unit, quantity) }, unit, divided),
   );
 }
 
@@ -210,7 +217,7 @@ function signRule(signs: readonly string[]): Value {
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 
 /** What words and empty cells among the amounts mean is asked. */
-function wordSteps(column: Column, { words }: Amounts): Steps {
+function wordSteps(column: Column, words: readonly string[]): Steps {
   const blanks = column.rows - column.filled;
   const prices = words.map((word) => {
     const rows = rowsText(column.values.get(word) ?? 0);

@@ -8,7 +8,7 @@ import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
-import { idText } from "./words.ts";
+import { idText, NEW_EVENT } from "./words.ts";
 
 /** An action of the input with what the checks need beside its identity. */
 export interface Checked extends Item {
@@ -257,8 +257,9 @@ export class Across {
       this.#report(item, because("is registered only later in this input.", hint));
     } else if (complete) {
       const says = "is registered neither in this environment nor earlier in this input.";
-      const hint =
-        "Put its newEvent before its tickets: newEvent: {fields: {currency: EUR}} as the first action of its source.";
+      const isOfSource = this.#options.read.inputs[item.input]?.isSource === true;
+      const how = isOfSource ? `: ${NEW_EVENT}` : ", in a row or a file of its own";
+      const hint = `Put its newEvent before its tickets${how}.`;
       this.#report(item, because(says, hint));
     } else if (event.told === undefined || item.row < event.told.row) {
       event.told = { place: item.place, row: item.row };

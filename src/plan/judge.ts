@@ -291,7 +291,8 @@ class Judge implements Judged {
     for (const { id, told } of this.events.told()) {
       // Before what else is found of the action.
       const of = { row: told.row, place: told.place - 0.5 };
-      this.#read.note(of, unknownEvent(id, this.#options.hasEnvironment), "warn");
+      const isOfSource = this.#read.isOfSource(told.row);
+      this.#read.note(of, unknownEvent(id, this.#options.hasEnvironment, isOfSource), "warn");
     }
   }
 }

@@ -69,6 +69,12 @@ export class RowsRead {
     return { source, line };
   }
 
+  /** Whether the row is mapped by a source of the config. */
+  isOfSource(row: number): boolean {
+    const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
+    return this.inputs[input]?.isSource ?? false;
+  }
+
   /** The data of an action. */
   dataOf(seq: number): Readonly<Record<string, unknown>> {
     const found = this.#store.get<{ json: string }>("SELECT json FROM body WHERE seq = ?", seq);

@@ -176,16 +176,20 @@ function shown(field: string, data: Data): string {
 }
 
 /** The finding about an event that nobody knows, told once. */
-export function unknownEvent(id: string, hasEnvironment: boolean): Finding {
+export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: boolean): Finding {
+  const check = hasEnvironment
+    ? "Set complete: true in the environment if all of its events were registered from here."
+    : "Add --env NAME to check against what it has accepted.";
   return {
     rule: "event-not-registered",
     ...about("eventId", id),
     message: `Event ${idText(id)} is not known here; it may have been registered elsewhere.`,
-    hint: hasEnvironment
-      ? "Set complete: true in the environment if all of its events were registered from here."
-      : "Add --env NAME to check against what it has accepted.",
+    hint: isOfSource ? `${check} To register it from here, add ${NEW_EVENT}.` : check,
   };
 }
+
+/** How the source of a row gives its event. */
+export const NEW_EVENT = "newEvent: {fields: {currency: EUR}} as the first action of its source";
 
 /** A row that waits for one that is bad. */
 export function dependsOnBad(subject: string, cause: SourceLine): Finding {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
+import { tableOfObjects } from "../../../src/init/json-table.ts";
 import { tableOf } from "../map/samples.ts";
 import { bodyOf, ruleOf } from "./configs.ts";
 
@@ -45,4 +46,30 @@ b2,2.60,Ball,12.00
 test.each(["VA-Nr", "Veranstaltungsnummer", "N° évènement", "Número de evento"])("%s is the id of an event", (name) => {
   const lines = bodyOf("sales.csv", `${name},Barcode,Preis\nV1,B1,12.50\nV1,B2,12.50\n`);
   expect(ruleOf(lines, "eventId")).toContain(`"{${name}}"   # guess by name`);
+});
+
+describe("that ids differ in every row is said only of what was seen", () => {
+  const rows = ["007,e,a@x.example,1.00", "7,e,b@x.example,2.00"];
+  const ticketOf = (yaml: string): string | undefined => yaml.split("\n").find((line) => line.includes("ticketId: "));
+
+  test("not of ids that look the same", () => {
+    const yaml = guessConfig({
+      fileName: "sales.csv",
+      isWhole: true,
+      ...tableOf(`${["Barcode,Event ID,Email,Price", ...rows].join("\n")}\n`),
+    }).yaml;
+    expect(yaml).not.toContain("different in all 2 rows");
+    expect(ticketOf(yaml)).toContain("<FILL IN: the id of the ticket");
+  });
+
+  test("of the first rows, where the file goes on, and of items, where those are the tickets", () => {
+    const csv = `Barcode,Event ID,Email,Price\nT1,e,a@x.example,1.00\nT2,e,b@x.example,2.00\n`;
+    const begun = guessConfig({ fileName: "sales.csv", isWhole: false, ...tableOf(csv) }).yaml;
+    expect(ticketOf(begun)).toContain("# guess: different in the first 2 rows");
+    const value = { order: 1, email: "a@x.example", tickets: [{ barcode: "T1" }, { barcode: "T2" }] };
+    const table = tableOfObjects([{ kind: "object", line: 1, value, text: JSON.stringify(value) }]);
+    const { yaml } = guessConfig({ fileName: "sales.json", isWhole: true, ...table });
+    expect(ticketOf(yaml)).toContain("# guess: different in all 2 items of tickets");
+    expect(yaml).toContain("All 2 items of tickets were looked at.");
+  });
 });

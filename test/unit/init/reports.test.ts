@@ -74,7 +74,19 @@ test.each(["Seats", "num_seats", "Items", "Guests", "Ticket Qty", "Plätze"])(
   },
 );
 
-test("a column named like a price that holds words and no amount is shown", () => {
-  const csv = "Ticket ID,Email,Ticket Price\n1,a@example.com,gratis\n2,b@example.com,voll\n";
-  expect(ruleOf(bodyOf("attendees.csv", csv), "price")).toContain('Ticket Price holds \\"gratis\\"');
+test.each([
+  ["words alone", ["gratis", "voll"], ["gratis", "voll"]],
+  ["more words than amounts", ["Free", "Free", "-", "N/A", "12.50"], ["Free", "-", "N/A"]],
+])("what each word for a price costs is asked: %s", (_, cells, words) => {
+  const rows = cells.map((cell, at) => `${at},u${at}@example.com,${cell}`);
+  const rule = ruleOf(bodyOf("attendees.csv", `${["Ticket ID,Email,Ticket Price", ...rows].join("\n")}\n`), "price");
+  expect(rule).toMatch(/^price: \{from: "\{Ticket Price\}", map: \{.*\}, else: "\{Ticket Price\}"\}/);
+  for (const word of words)
+    expect(rule).toMatch(new RegExp(`"?${word}"?: "<FILL IN: its price, such as 0 \\(\\d rows?\\)>"`));
+});
+
+test("more words than a user could answer for are shown", () => {
+  const rows = Array.from({ length: 12 }, (_, at) => `${at},u${at}@example.com,price ${"abcdefghijkl"[at]}`);
+  const csv = `${["Ticket ID,Email,Ticket Price", ...rows].join("\n")}\n`;
+  expect(ruleOf(bodyOf("attendees.csv", csv), "price")).toContain('Ticket Price holds \\"price a\\"');
 });
