@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
-import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
+import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec, whenOmitted } from "../src/actions/fields.ts";
 import { stringifyJson } from "../src/actions/json.ts";
 import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
@@ -130,13 +130,13 @@ const KIND_TEXT: Record<FieldKind, string> = {
 
 function fieldsSection(): string {
   const fields = FIELD_NAMES.map((name) => {
-    const { kind, maxLength, whenOmitted, default: preset, onChain, meaning, relaxable = {} } = fieldSpec(name);
+    const { kind, maxLength, default: preset, onChain = "no", meaning, relaxable = {} } = fieldSpec(name);
     return [
       code(name),
       `${KIND_TEXT[kind]}${maxLength === undefined ? "" : `, up to ${maxLength} characters`}`,
-      cell(whenOmitted),
+      cell(whenOmitted(name)),
       preset === undefined ? "" : code(stringifyJson(preset)),
-      onChain === false ? "no" : onChain === "as is" ? "yes" : onChain,
+      onChain === "as is" ? "yes" : onChain,
       Object.entries(relaxable)
         .map(([action, rule]) => `${code(rule)} (${action === "any" ? "any action" : action})`)
         .join(", "),

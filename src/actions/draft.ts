@@ -1,28 +1,21 @@
-/** One action of a row while it is read: field by field, as the JSON that is sent. */
+/** One action of a row while it is read: field by field, as the JSON that is sent, and what is wrong with it. */
 
 import { ACTION_NAMES, type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
 import { ExactNumber } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "./fields.ts";
+import { FIELD_NAMES, type FieldName, type FieldSet, fieldSpec, numberOf, placeOf, recordOf, setOf } from "./fields.ts";
 import { parseJson, stringifyJson } from "./json.ts";
-import type { Kind } from "./kind.ts";
+import type { Fault, Flaw, TextFault } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
+import type { Finding } from "./problem.ts";
 import { instantIn } from "./times.ts";
-
-const NUMBERS: ReadonlyMap<string, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
-
-/** The place of a field in the table, by which drafts hold it. */
-export const numberOf = (field: FieldName): number => NUMBERS.get(field) ?? -1; // every field is in the table
-
-/** Fields as the bits of a number. */
-export type FieldSet = number;
-
-export const setOf = (fields: readonly FieldName[]): FieldSet =>
-  fields.reduce((set, field) => set | (1 << numberOf(field)), 0);
+import { faultIn, flawsIn, isFault, jsonOf, validatorOf } from "./validator.ts";
+import { zoneOf } from "./zones.ts";
 
 /** The number of a field, or a key of the data that is no field's. */
-type Key = number | string;
+export type Key = number | string;
 
-const nameOf = (key: Key): string => (typeof key === "number" ? String(FIELD_NAMES[key]) : key);
+/** What each action takes by its table. */
+export const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
 
 export class Draft {
   readonly action: ActionName;
@@ -32,105 +25,135 @@ export class Draft {
   readonly text: (string | undefined)[] = new Array(FIELD_NAMES.length);
   /** The fields that are given and not null. */
   given: FieldSet = 0;
-  /** Whether no rule and no likely mistake applies to any value so far. */
-  isOrdinary = true;
+  /** The fields that are null. */
+  nulls: FieldSet = 0;
+  /** By number of field, the rule that its value breaks; undefined where none does. */
+  faults: Map<Key, Fault> | undefined;
+  /** By number of field, what is likely wrong with its value; undefined where nothing is. */
+  flaws: Map<number, readonly Flaw[]> | undefined;
   readonly #json: (string | undefined)[] = new Array(FIELD_NAMES.length);
-  /** Values that are not ordinary. They may be anything that JSON can say, and are written only when they are sent. */
-  #odd: Map<Key, unknown> | undefined;
+  /** Values that break a rule. They may be anything that JSON can say, and are written only when they are sent. */
+  #bad: Map<Key, unknown> | undefined;
 
   constructor(action: ActionName) {
     this.action = action;
   }
 
-  /** Adds an ordinary value. */
-  put(number: number, json: string, text: string | undefined): void {
+  /** Whether all that it holds is a field that the action takes, with a value that breaks no rule. */
+  get isSound(): boolean {
+    return this.#bad === undefined && this.nulls === 0 && (this.given & ~TAKEN[this.action]) === 0;
+  }
+
+  /** Adds a field whose value breaks no rule and has no flaw. */
+  put(number: number, json: string, text: string): void {
     this.keys.push(number);
     this.#json[number] = json;
-    if (text === undefined) return;
     this.text[number] = text;
     this.given |= 1 << number;
   }
 
-  /** Adds any other value, which the exact rules will judge. */
-  putOdd(name: string, value: unknown): void {
-    const number = NUMBERS.get(name);
-    const key = number ?? name;
+  /** Adds a value that breaks a rule, or has a key that is no field's. */
+  putBad(key: Key, value: unknown, fault?: Fault): void {
     this.keys.push(key);
-    this.isOrdinary = false;
-    this.#odd ??= new Map();
-    this.#odd.set(key, value);
-    if (number === undefined || value == null) return;
-    this.given |= 1 << number;
-    if (typeof value !== "object" || value instanceof ExactNumber) this.text[number] = String(value);
+    this.#bad ??= new Map();
+    this.#bad.set(key, value);
+    if (typeof key === "string") return;
+    this.given |= 1 << key;
+    if (typeof value !== "object" || value instanceof ExactNumber) this.text[key] = String(value);
+    if (fault === undefined) return;
+    this.faults ??= new Map();
+    this.faults.set(key, fault);
+  }
+
+  /** Adds a value of JSON. */
+  putValue(name: string, value: unknown): void {
+    const number = placeOf(name);
+    if (number === undefined) {
+      this.putBad(name, value);
+      return;
+    }
+    if (value === null) {
+      this.keys.push(number);
+      this.#json[number] = "null";
+      this.nulls |= 1 << number;
+      return;
+    }
+    const field = name as FieldName; // it has a place in the table
+    const fault = faultIn(field, value);
+    const flaws = flawsIn(field, value);
+    if (flaws.length > 0) {
+      this.flaws ??= new Map();
+      this.flaws.set(number, flaws);
+    }
+    const json = fault === undefined ? jsonOf(value) : "";
+    if (fault === undefined) this.put(number, json, typeof value === "string" ? value : json);
+    else this.putBad(number, value, fault);
   }
 
   /** The value as it is sent. */
   json(key: Key): string {
     const written = typeof key === "number" ? this.#json[key] : undefined;
-    return written ?? stringifyJson(this.#odd?.get(key));
+    return written ?? stringifyJson(this.#bad?.get(key));
   }
 
   value(key: Key): unknown {
-    return this.#odd?.has(key) === true ? this.#odd.get(key) : parseJson(this.json(key));
+    return this.#bad?.has(key) === true ? this.#bad.get(key) : parseJson(this.json(key));
   }
 }
-
-/** Of a trimmed text of the field that is ordinary, its JSON (see `Kind`). */
-export function ordinaryText(field: FieldName): Kind["ordinary"] {
-  const { kind, maxLength } = fieldSpec(field);
-  const { ordinary } = KINDS[kind];
-  // An address that is called back must be public as well.
-  if (field === "callbackUrl") return () => undefined;
-  if (maxLength === undefined) return ordinary;
-  return (text, toInstant) => (text.length <= maxLength ? ordinary(text, toInstant) : undefined);
-}
-
-/** The same of a value in an `{action, data}` row. */
-function ordinaryValue(field: FieldName): (value: unknown) => string | undefined {
-  const spec = fieldSpec(field);
-  const ofText = ordinaryText(field);
-  const { ordinaryValue: ofValue } = KINDS[spec.kind];
-  if (ofValue !== undefined) return ofValue;
-  return (value) => {
-    if (typeof value !== "string") return undefined;
-    return value === "" && spec.default === "" ? '""' : ofText(value, NO_ZONE);
-  };
-}
-const NO_ZONE = instantIn(undefined);
-
-/** By number of field. */
-const READERS = FIELD_NAMES.map(ordinaryValue);
-/** What each action takes by its table; whatever else it has is never ordinary. */
-const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
 
 /** The draft of an action whose data is typed already, as in an `{action, data}` row. */
 export function draftOf(action: ActionName, data: object): Draft {
   const draft = new Draft(action);
   for (const name of Object.keys(data)) {
     const value: unknown = Reflect.get(data, name);
-    if (value !== undefined) putValue(draft, name, value);
+    if (value !== undefined) draft.putValue(name, value);
   }
   return draft;
 }
 
-/** Adds a value that is typed already. */
-export function putValue(draft: Draft, name: string, value: unknown): void {
-  const number = NUMBERS.get(name);
-  if (number === undefined || (TAKEN[draft.action] & (1 << number)) === 0) {
-    draft.putOdd(name, value);
-    return;
-  }
-  if (value === null && actionSpec(draft.action).updates) {
-    draft.put(number, "null", undefined);
-    return;
-  }
-  const json = READERS[number]?.(value);
-  if (json === undefined) draft.putOdd(name, value);
-  else draft.put(number, json, typeof value === "string" ? value : json);
-}
+/** The name of a key of a draft. */
+export const nameOf = (key: Key): string => (typeof key === "number" ? String(FIELD_NAMES[key]) : key);
 
-/** The action as an object, for the exact rules and for messages. */
+/** The action as an object. */
 export function itemOf(draft: Draft): Action {
   const data = Object.fromEntries(draft.keys.map((key) => [nameOf(key), draft.value(key)]));
   return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
+}
+
+// ---- texts ----
+
+export const DEFAULT_CLEAR_WORD = "\\clear";
+
+/** How texts are read: `zone` is that of local times. */
+export interface ReadSettings {
+  readonly clearWord: string;
+  readonly zone?: string | undefined;
+}
+
+/** Reads a trimmed text that is not empty into the draft. What says no value is a finding, never a guess. */
+export type ReadField = (text: string, draft: Draft, findings: Finding[]) => void;
+
+/** How texts become a field of an action. */
+export function compileField(action: ActionName, field: FieldName, { clearWord, zone }: ReadSettings): ReadField {
+  const number = numberOf(field);
+  const validate = validatorOf(field);
+  const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
+  const isText = KINDS[fieldSpec(field).kind].read === undefined;
+  const cleared = clearedValue(action, field);
+  return (text, draft, findings) => {
+    const read = text === clearWord ? cleared : validate(text, toInstant);
+    if (typeof read === "string") draft.put(number, read, isText ? text : read);
+    else if (isFault(read))
+      findings.push({ rule: read.rule, field, value: text, message: `${field} ${read.what}.`, hint: read.hint });
+    else draft.putValue(field, read.value);
+  };
+}
+
+/** What a field is cleared to: the table's default, in updates; else why it can't be. */
+function clearedValue(action: ActionName, field: FieldName): TextFault | { readonly value: "" | 0 } {
+  const { updates, optional } = actionSpec(action);
+  const { default: cleared } = fieldSpec(field);
+  if (updates && optional.includes(field) && cleared !== undefined) return { value: cleared };
+  const why = updates ? ": the service has no default for it" : ` by ${action}: only updates clear fields`;
+  return { rule: "not-clearable", what: `can't be cleared${why}`, hint: "Leave the cell empty." };
 }

@@ -2,8 +2,8 @@
 
 import { hash } from "node:crypto";
 import { actionSpec } from "./actions.ts";
-import { type Draft, numberOf } from "./draft.ts";
-import { FIELD_NAMES, fieldSpec, isFieldName } from "./fields.ts";
+import type { Draft } from "./draft.ts";
+import { FIELD_NAMES, fieldSpec, isFieldName, numberOf } from "./fields.ts";
 import { stringifyJson } from "./json.ts";
 import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
@@ -132,7 +132,7 @@ function contentOf(draft: Draft): string {
     if (!updates && json === DEFAULTS[number]) continue;
     members += (members === "" ? "" : ",") + headOf(number) + (CANONICAL[number]?.(json) ?? json);
   }
-  if (!draft.isOrdinary)
+  if (!draft.isSound)
     for (const key of draft.keys.filter((each) => typeof each === "string").sort())
       members += (members === "" ? "" : ",") + headOf(key) + draft.json(key);
   const content = `{${members}}`;

@@ -1,11 +1,11 @@
 /** What is known of one kind of field: the columns of the table in kinds.ts. */
 
-import type { FieldSpec, FieldValue } from "./fields.ts";
+import type { FieldValue } from "./fields.ts";
 import type { ActionRule } from "./rules.ts";
 import type { ToInstant } from "./times.ts";
 
 /** Rules of texts that no value of JSON breaks. */
-export type TextRule = "not-clearable" | "time-unreadable" | "time-without-zone" | "time-skipped";
+type TextRule = "not-clearable" | "time-unreadable" | "time-without-zone" | "time-skipped";
 
 /** Why a text or a value is none of the field. */
 export interface Fault<Rule extends string = ActionRule> {
@@ -17,28 +17,33 @@ export interface Fault<Rule extends string = ActionRule> {
   readonly hint: string;
 }
 
+/** Why a text says no value of the field. */
+export type TextFault = Fault<ActionRule | TextRule>;
+
+/** What is likely wrong in a text: something was lost, misread or left behind before it came here. */
+export interface Flaw {
+  readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
+  /** The rest of a sentence that begins with the field. */
+  readonly what: string;
+  readonly hint: string;
+  /** Of a value with several texts, the one that it is in. */
+  readonly text?: string;
+}
+
+/** Of nearly all values. */
+export const NO_FLAW: readonly Flaw[] = [];
+
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface Kind {
-  /**
-   * The hot path: an ordinary text, trimmed and not empty, as JSON. It breaks no rule and has no likely mistake. All else is
-   * undefined, and is judged by the other columns; so this one may refuse too much.
-   */
-  readonly ordinary: (text: string, toInstant: ToInstant) => string | undefined;
-  /** The same of a value of an `{action, data}` row, where values are no texts. */
-  readonly ordinaryValue?: (value: unknown) => string | undefined;
   /** What a text says, or why it says nothing. Without it, the text is the value. */
-  readonly read?: (text: string, toInstant: ToInstant) => FieldValue | Fault<ActionRule | TextRule>;
+  readonly read?: (text: string, toInstant: ToInstant) => FieldValue | TextFault;
   /** What is wrong with a value of JSON. Null is not its business. */
-  readonly judge: (value: unknown, spec: FieldSpec) => Fault | undefined;
+  readonly judge: (value: unknown, maxLength: number) => Fault | undefined;
+  /** What is likely wrong with a value that is of the right type, although the service would take it. */
+  readonly likely?: (value: unknown) => readonly Flaw[];
   /** What JSON Schema can say of it. */
   readonly keywords: JsonSchema;
   /** Its JSON in one spelling, where it has several. */
   readonly canonical?: (json: string) => string;
 }
-
-/** ASCII that needs no escapes. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-
-/** A text as JSON. */
-export const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));

@@ -1,16 +1,16 @@
 /**
- * The twelve kinds of fields ("Field types" in the specification), one entry each: what an ordinary text of it is, how any
- * text is read, how a value is judged, and what JSON Schema says of it. Texts, JSON, the sandbox and the docs go by this
- * table; a test holds its columns to the same answer.
+ * The twelve kinds of fields ("Field types" in the specification), one entry each: how a text is read, how a value is
+ * judged, and what JSON Schema says of it. Texts, JSON, the sandbox and the docs go by this table; a test holds its
+ * columns to the same answer.
  */
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
-import type { FieldKind, FieldSpec } from "./fields.ts";
-import { type Fault, type JsonSchema, type Kind, quote, type TextRule } from "./kind.ts";
-import { flawInId, flawInWords, isUsualId } from "./likely.ts";
+import type { FieldKind } from "./fields.ts";
+import { type Fault, type Flaw, type JsonSchema, type Kind, NO_FLAW, type TextFault } from "./kind.ts";
+import { flawInId, flawInName, flawInUrl, flawInWords, isUsualUrl } from "./likely.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
@@ -19,87 +19,37 @@ import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
 
 export const U64_MAX = 18446744073709551615n;
 
-interface TextKind extends Pick<Kind, "canonical"> {
-  /** Without it, what breaks no rule is ordinary, and needs no escapes in JSON. */
-  readonly ordinary?: (text: string) => string | undefined;
-  readonly faultIn: (text: string) => Fault | undefined;
-  readonly keywords?: JsonSchema;
-}
-
-/** A kind whose values are texts. */
-function text({ faultIn, keywords = {}, ordinary, canonical }: TextKind): Kind {
-  return {
-    ordinary: ordinary ?? ((value) => (faultIn(value) === undefined ? `"${value}"` : undefined)),
-    judge: (value, spec) => {
-      if (typeof value !== "string") return wrongType("text", value);
-      if (value === "" && spec.default === "") return undefined;
-      return notUnicode(value) ?? tooLong(value, spec) ?? faultIn(value);
-    },
-    keywords: { type: "string", ...keywords },
-    ...(canonical !== undefined && { canonical }),
-  };
-}
-
-/** A text of one form, which is its pattern in JSON Schema, too. */
-const formed = (form: RegExp, faultIn: (text: string) => Fault, more: Partial<TextKind> = {}): Kind =>
-  text({
-    faultIn: (value) => (form.test(value) ? undefined : faultIn(value)),
-    keywords: { pattern: form.source },
-    ...more,
-  });
-
-const fault = (rule: ActionRule, what: string, hint: string): Fault => ({ rule, what, hint });
-
-function ordinaryId(id: string): string | undefined {
-  if (isUsualId(id)) return `"${id}"`;
-  return id.isWellFormed() && id.trim() !== "" && flawInId(id) === undefined ? quote(id) : undefined;
-}
-
-/** Texts for people. */
-export const ordinaryWords = (words: string): string | undefined =>
-  words.isWellFormed() && flawInWords(words) === undefined ? quote(words) : undefined;
-
 export const KINDS: Readonly<Record<FieldKind, Kind>> = {
-  id: formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses."), {
-    ordinary: ordinaryId,
-  }),
-  text: text({ ordinary: ordinaryWords, faultIn: () => undefined }),
-  url: text({
-    ordinary: (url) => (ORDINARY_URL.test(url) ? `"${url}"` : undefined),
-    faultIn: urlFault,
-    keywords: { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" },
-  }),
-  currency: text({ faultIn: currencyFault, keywords: { enum: CURRENCY_CODES } }),
+  id: {
+    ...formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses.")),
+    likely: inText(flawInId),
+  },
+  text: { ...text(() => undefined, {}), likely: inText(flawInWords) },
+  url: {
+    ...text(urlFault, { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" }),
+    likely: inText(flawInUrl),
+  },
+  currency: text(currencyFault, { enum: CURRENCY_CODES }),
   latitude: degrees("latitude-range", 90),
   longitude: degrees("longitude-range", 180),
-  u64: {
-    ordinary: (time, toInstant) => {
-      const seconds = readTime(time, toInstant);
-      return typeof seconds === "number" ? String(seconds) : undefined;
-    },
-    ordinaryValue: (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : undefined),
-    read: readTime,
-    judge: u64Fault,
-    keywords: { type: "integer", minimum: 0 },
-  },
-  nftId: formed(
-    /^\S+-[0-9]+-[0-9]+$/,
-    () =>
+  u64: { read: readTime, judge: u64Fault, keywords: { type: "integer", minimum: 0 } },
+  nftId: {
+    ...formed(/^\S+-[0-9]+-[0-9]+$/, () =>
       fault(
         "nft-id-invalid",
         "is not of the form <CHAIN>-<number>-<number>",
         "Use the nftId that the service made, or name the ticket by ticketId.",
       ),
-    { ordinary: (id) => (/^[A-Za-z0-9][A-Za-z0-9._:-]*-\d+-\d+$/.test(id) ? ordinaryId(id) : undefined) },
-  ),
-  price: formed(/^[0-9]+(\.[0-9]+)?$/, priceFault, { canonical: samePrice }),
-  wallet: text({
-    ordinary: ordinaryAddress,
-    faultIn: walletFault,
-    keywords: { anyOf: [{ pattern: "^0x[0-9a-fA-F]{40}$" }, { pattern: "^(?!0[xX])\\S+$" }] },
+    ),
+    likely: inText(flawInId),
+  },
+  price: { ...formed(/^[0-9]+(\.[0-9]+)?$/, priceFault), canonical: samePrice },
+  wallet: {
+    ...text(walletFault, { anyOf: [{ pattern: "^0x[0-9a-fA-F]{40}$" }, { pattern: "^(?!0[xX])\\S+$" }] }),
+    likely: inText(flawInName),
     // The case of an address is a checksum, not a part of it.
     canonical: (json) => (/^"0x/i.test(json) ? json.toLowerCase() : json),
-  }),
+  },
   metadata: METADATA,
   uuid: formed(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, () =>
     fault("uuid-invalid", "is not a UUID", "Give the template's id, such as 6f1c2a52-7a41-4c0e-9d3e-52e0f6a1b0c7."),
@@ -108,8 +58,36 @@ export const KINDS: Readonly<Record<FieldKind, Kind>> = {
 
 // ---- texts ----
 
-function tooLong(value: string, { maxLength }: FieldSpec): Fault | undefined {
-  if (maxLength === undefined || value.length <= maxLength) return undefined;
+/** A kind whose values are texts. */
+function text(faultIn: (text: string) => Fault | undefined, keywords: JsonSchema): Kind {
+  return {
+    judge: (value, maxLength) => {
+      if (typeof value !== "string") return wrongType("text", value);
+      return notUnicode(value) ?? tooLong(value, maxLength) ?? faultIn(value);
+    },
+    keywords: { type: "string", ...keywords },
+  };
+}
+
+/** A text of one form, which is its pattern in JSON Schema, too. */
+function formed(form: RegExp, faultIn: (text: string) => Fault): Kind {
+  return text((value) => (form.test(value) ? undefined : faultIn(value)), { pattern: form.source });
+}
+
+/** What is looked for in texts. */
+function inText(find: (text: string) => Flaw | undefined): (value: unknown) => readonly Flaw[] {
+  return (value) => {
+    const flaw = typeof value === "string" ? find(value) : undefined;
+    return flaw === undefined ? NO_FLAW : [flaw];
+  };
+}
+
+function fault(rule: ActionRule, what: string, hint: string): Fault {
+  return { rule, what, hint };
+}
+
+function tooLong(value: string, maxLength: number): Fault | undefined {
+  if (value.length <= maxLength) return undefined;
   const length = codePoints(value);
   if (length <= maxLength) return undefined;
   return fault(
@@ -135,14 +113,8 @@ function wrongType(expected: "text" | "a number" | "a whole number", value: unkn
   return fault("field-type", `is ${typeName(value)}, not ${expected}`, hint);
 }
 
-const URL_CHARACTER = "(?:[!$&-:=?-[\\]_a-z~]|%[0-9a-fA-F]{2})";
-/** Names of hosts below a top-level domain of letters, and characters that stand for themselves. */
-const ORDINARY_URL = new RegExp(
-  String.raw`^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(?::\d{1,4})?` +
-    `(?:[/?]${URL_CHARACTER}*)?(?:#[a-z/!]${URL_CHARACTER}*)?$`,
-);
-
 function urlFault(value: string): Fault | undefined {
+  if (isUsualUrl(value)) return undefined;
   // Not `URL.canParse`: once it is compiled, Node 22 calls what has letters such as ü invalid.
   const protocol = URL.parse(value)?.protocol;
   // The parser would drop blanks and control characters silently, so what is registered would not be what was checked.
@@ -229,39 +201,31 @@ function walletFault(value: string): Fault | undefined {
   );
 }
 
+/** Addresses whose checksum was right: buyers come back, and a checksum takes 20 µs. */
+const known = new Set<string>();
+const MOST_KNOWN = 10_000;
+
 /** Whether it is 0x and 40 digits, with a right checksum (EIP-55) where their cases differ. */
 function isRightAddress(address: string): boolean {
   if (!EVM_ADDRESS.test(address)) return false;
   const digits = address.slice(2);
   const lower = digits.toLowerCase();
-  if (digits === lower || digits === digits.toUpperCase()) return true;
+  if (digits === lower || digits === digits.toUpperCase() || known.has(digits)) return true;
   const hash = bytesToHex(keccak_256(utf8ToBytes(lower)));
-  return Array.from(digits).every((digit, at) => {
+  const isRight = Array.from(digits).every((digit, at) => {
     const isUpper = Number.parseInt(hash[at] ?? "0", 16) >= 8;
     return digit === (isUpper ? digit.toUpperCase() : digit.toLowerCase());
   });
-}
-
-/** Addresses that were right, as JSON: buyers come back, and a checksum takes 20 µs. */
-const known = new Set<string>();
-const MOST_KNOWN = 10_000;
-
-function ordinaryAddress(address: string): string | undefined {
-  const json = `"${address}"`; // a text of its own: a cell keeps its whole record
-  if (known.has(json)) return json;
-  if (!isRightAddress(address)) return undefined;
   if (known.size >= MOST_KNOWN) known.clear();
-  known.add(json);
-  return json;
+  // A text of its own: a cell keeps its whole record.
+  if (isRight) known.add(Buffer.from(digits).toString());
+  return isRight;
 }
 
 // ---- numbers ----
 
 function degrees(rule: "latitude-range" | "longitude-range", limit: number): Kind {
   return {
-    ordinary: (text) =>
-      /^-?\d{1,3}(?:\.\d{1,12})?$/.test(text) && Math.abs(Number(text)) <= limit ? String(Number(text)) : undefined,
-    ordinaryValue: (value) => (typeof value === "number" && Math.abs(value) <= limit ? String(value) : undefined),
     read: (text) =>
       readDecimal(text) ??
       fault(
@@ -296,7 +260,7 @@ function u64Fault(value: unknown): Fault | undefined {
   );
 }
 
-function readTime(text: string, toInstant: ToInstant): number | bigint | Fault<ActionRule | TextRule> {
+function readTime(text: string, toInstant: ToInstant): number | bigint | TextFault {
   const digits = readDigits(text);
   if (digits !== undefined) return digits;
   const time = readIso(text, toInstant);

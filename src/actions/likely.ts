@@ -1,15 +1,8 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
+import type { Flaw } from "./kind.ts";
 import { markupIn } from "./markup.ts";
 import { cleanText, quoted } from "./text.ts";
-
-/** One thing that is likely wrong in a text. */
-export interface Flaw {
-  readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
-  /** The rest of a sentence that begins with the field. */
-  readonly what: string;
-  readonly hint: string;
-}
 
 type Find = (text: string) => Flaw | undefined;
 
@@ -56,11 +49,10 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
 
 /** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */
 const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-[\w-]*)$/;
-export const isUsualId = (id: string): boolean => USUAL_ID.test(id);
 
 /** What spreadsheets and scripts write in place of an id: several tickets may share it, or no other export has it. */
 export const mangled: Find = (id) => {
-  if (isUsualId(id)) return undefined;
+  if (USUAL_ID.test(id)) return undefined;
   const found = MANGLED.find(({ form }) => form.test(id));
   if (found === undefined) return undefined;
   const what = `looks like what a ${found.by} writes in place of an id`;
@@ -192,6 +184,15 @@ const oddUrl: Find = (url) => {
       );
 };
 
+const URL_CHARACTER = "(?:[!$&-:=?-[\\]_a-z~]|%[0-9a-fA-F]{2})";
+/** Names of hosts below a top-level domain of letters, and characters that stand for themselves. */
+const USUAL_URL = new RegExp(
+  String.raw`^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(?::\d{1,4})?` +
+    `(?:[/?]${URL_CHARACTER}*)?(?:#[a-z/!]${URL_CHARACTER}*)?$`,
+);
+/** Whether a URL is written as nearly all are: it can be parsed, and nothing is wrong with it. */
+export const isUsualUrl = (url: string): boolean => USUAL_URL.test(url);
+
 /** Printable ASCII without what any search but `noText` looks for. */
 const SIMPLE = /^[ -$'-;=>A-[\]-~]*$/;
 
@@ -213,9 +214,12 @@ export const flawInWords: Find = (text) =>
       markup(text) ??
       control(text));
 
+/** Whether words can be sent as they are, without a finding. */
+export const areSoundWords = (text: string): boolean => text.isWellFormed() && flawInWords(text) === undefined;
+
 /** Of what is no URL at all, another rule says so. */
 export const flawInUrl: Find = (url) => {
-  if (URL.parse(url) === null) return undefined;
+  if (isUsualUrl(url) || URL.parse(url) === null) return undefined;
   if (LOGIN.test(url)) return WITH_LOGIN;
   return (url.includes(";") ? markup(url) : undefined) ?? oddUrl(url);
 };

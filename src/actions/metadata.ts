@@ -3,10 +3,10 @@
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
 import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
-import type { Fault, JsonSchema, Kind } from "./kind.ts";
+import { type Fault, type Flaw, type JsonSchema, type Kind, NO_FLAW } from "./kind.ts";
 import { flawInWords } from "./likely.ts";
 
-const KEYWORDS = {
+const LIST = {
   type: "array",
   items: {
     type: "object",
@@ -19,97 +19,77 @@ const KEYWORDS = {
     additionalProperties: false,
   },
 } satisfies JsonSchema;
-const KEYS: ReadonlySet<string> = new Set(Object.keys(KEYWORDS.items.properties));
+const KEYS: ReadonlySet<string> = new Set(Object.keys(LIST.items.properties));
 /** Types of a value, beside numbers that are kept as their text. */
 const PLAIN: ReadonlySet<string> = new Set(["string", "number", "bigint", "boolean"]);
 
 export const METADATA: Kind = {
-  ordinary: (text) => asOrdinary(parseAttributes(text)),
-  ordinaryValue: (value) => {
-    if (typeof value !== "string") return asOrdinary(value);
-    return asOrdinary(parseAttributes(value)) === undefined ? undefined : JSON.stringify(value);
-  },
   read: (text) => {
-    const list = parseAttributes(text);
-    const isDeep = Array.isArray(list) && !list.every(isFlat);
-    return isDeep ? invalid("has an attribute that holds a list or an object") : list;
+    const list = parseList(text);
+    if (typeof list === "string") return invalid(list);
+    if (faultOfList(list) === undefined) return faultOfKeys(text, list) ?? list;
+    return list.every(isFlat) ? list : invalid("has an attribute that holds a list or an object");
   },
   judge: (value) => {
     if (typeof value !== "string") return faultOfList(value);
-    const list = parseAttributes(value);
-    if ("hint" in list) return list;
+    const list = parseList(value);
+    if (typeof list === "string") return invalid(list);
     // A pointer leads into the JSON that was sent, not into JSON inside one of its texts.
-    const { inside: _, ...fault } = faultOfList(list) ?? {};
+    const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value, list) ?? {};
     return "rule" in fault ? fault : undefined;
   },
+  likely: (value) => flawsOfList(typeof value === "string" ? parseList(value) : value),
   keywords: {
-    anyOf: [KEYWORDS, { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: KEYWORDS }],
+    anyOf: [LIST, { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: LIST }],
   },
   canonical: (json) => {
     if (IN_ORDER.test(json)) return json;
     const value = parseJson(json);
-    const list = typeof value === "string" ? parseAttributes(value) : value;
+    const list = typeof value === "string" ? parseList(value) : value;
     return Array.isArray(list) ? stringifyJson(list.map(inOrderOfKeys)) : json;
   },
 };
 
-const invalid = (what: string, inside?: string): Fault => ({
-  rule: "metadata-invalid",
-  ...(inside !== undefined && { inside }),
-  what,
-  hint: 'Write [{"trait_type":"Row","value":"A"}].',
-});
-
-/** The JSON of a list that breaks no rule and whose texts have no likely mistake. */
-function asOrdinary(list: unknown): string | undefined {
-  if (!Array.isArray(list) || faultOfList(list) !== undefined) return undefined;
-  return list.every(isInWords) ? stringifyJson(list) : undefined;
+function invalid(what: string, inside?: string): Fault {
+  const hint = 'Write [{"trait_type":"Row","value":"A"}].';
+  return { rule: "metadata-invalid", ...(inside !== undefined && { inside }), what, hint };
 }
 
-const isInWords = (attribute: object): boolean =>
-  Object.values(attribute).every((value) => typeof value !== "string" || flawInWords(value) === undefined);
-
 /** The list that a text says in JSON, whatever it holds, or why it says none. */
-function parseAttributes(text: string): readonly MetadataAttribute[] | Fault {
-  let list: unknown;
+function parseList(text: string): readonly MetadataAttribute[] | string {
   try {
-    list = parseJson(text);
+    const list = parseJson(text);
+    return Array.isArray(list) ? list : `is JSON text of ${typeName(list)}, not a list of attributes`;
   } catch {
-    return invalid("is text that is not JSON");
+    return "is text that is not JSON";
   }
-  if (!Array.isArray(list)) return invalid(`is JSON text of ${typeName(list)}, not a list of attributes`);
-  // A key that stood twice would be missing from what is written back.
-  const twice = stringifyJson(list) === text ? undefined : duplicateKey(text, list);
-  if (twice === undefined) return list;
-  return {
-    rule: "json-duplicate-key",
-    what: `has the key ${stringifyJson(twice)} twice`,
-    hint: "Remove one of the two.",
-  };
 }
 
 /** Whether an attribute holds plain values only. */
 const isFlat = (attribute: unknown): boolean =>
-  typeof attribute !== "object" ||
-  attribute === null ||
-  !Object.values(attribute).some((value) => isJsonObject(value) || Array.isArray(value));
+  !Object.values(Object(attribute)).some((value) => isJsonObject(value) || Array.isArray(value));
+
+/** A key that stood twice would be missing from what is written back. */
+function faultOfKeys(text: string, list: readonly MetadataAttribute[]): Fault | undefined {
+  const twice = stringifyJson(list) === text ? undefined : duplicateKey(text, list);
+  if (twice === undefined) return undefined;
+  const what = `has the key ${stringifyJson(twice)} twice`;
+  return { rule: "json-duplicate-key", what, hint: "Remove one of the two." };
+}
 
 function faultOfList(list: unknown): Fault | undefined {
   if (!Array.isArray(list)) return invalid(`is ${typeName(list)}, not a list of attributes`);
-  for (const [at, attribute] of list.entries()) {
-    const fault = attributeFault(attribute);
+  for (let at = 0; at < list.length; at += 1) {
+    const fault = attributeFault(list[at]);
     if (fault !== undefined) return invalid(`attribute ${at + 1} ${fault}`, `/${at}`);
   }
   return undefined;
 }
 
-const isHalf = (value: unknown): boolean => typeof value === "string" && !value.isWellFormed();
-
 function attributeFault(attribute: unknown): string | undefined {
   if (!isJsonObject(attribute)) return `is ${typeName(attribute)}, not an object`;
-  const stranger = Object.keys(attribute).find((key) => !KEYS.has(key));
-  if (stranger !== undefined)
-    return `has an unknown key ${stringifyJson(stranger)}; there are trait_type, value and display_type`;
+  for (const key of Object.keys(attribute))
+    if (!KEYS.has(key)) return `has an unknown key ${stringifyJson(key)}; there are trait_type, value and display_type`;
   const { trait_type, value, display_type } = attribute;
   if (typeof trait_type !== "string") return "has no trait_type that is text";
   if (!PLAIN.has(typeof value) && !(value instanceof ExactNumber)) return "has no value that is text or a number";
@@ -119,6 +99,23 @@ function attributeFault(attribute: unknown): string | undefined {
   if (display_type !== undefined && typeof display_type !== "string") return "has a display_type that is not text";
   return undefined;
 }
+
+/** One flaw of each rule. */
+function flawsOfList(list: unknown): readonly Flaw[] {
+  if (!Array.isArray(list)) return NO_FLAW;
+  let found: Flaw[] | undefined;
+  for (const attribute of list)
+    for (const text of Object.values<unknown>(Object(attribute))) {
+      if (typeof text !== "string") continue;
+      const flaw = flawInWords(text);
+      if (flaw === undefined || found?.some(({ rule }) => rule === flaw.rule)) continue;
+      found ??= [];
+      found.push({ ...flaw, text });
+    }
+  return found ?? NO_FLAW;
+}
+
+const isHalf = (value: unknown): boolean => typeof value === "string" && !value.isWellFormed();
 
 const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
 /** A list of attributes whose keys are in their order, as nearly all are. */

@@ -8,52 +8,37 @@
 
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, MAX_ACTIONS_PER_REQUEST } from "./actions.ts";
-import { FIELD_NAMES, type FieldName, type FieldSpec, fieldSpec, recordOf } from "./fields.ts";
-import type { Fault, JsonSchema } from "./kind.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, recordOf, whenOmitted } from "./fields.ts";
+import type { JsonSchema } from "./kind.ts";
 import { KINDS, U64_MAX } from "./kinds.ts";
-import { ACTION_RULES } from "./rules.ts";
+import { faultIn } from "./validator.ts";
 
 /** The keywords of each schema here: zod can't derive them from checks. What has an `id` is defined once and referred to. */
 const KEYWORDS = z.registry<JsonSchema>();
 
-const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) => {
-  const spec = fieldSpec(name);
-  const { judge } = KINDS[spec.kind];
-  return z
+/** Of each field the schema that judges its values by the same table as its validator. */
+export const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) =>
+  z
     .unknown()
     .check(({ value, issues }) => {
-      const fault = judge(value, spec);
+      const fault = faultIn(name, value);
       if (fault !== undefined) issues.push({ code: "custom", input: value, message: fault.what, params: { fault } });
     })
     .register(KEYWORDS, {
       id: name,
-      description: `${spec.meaning} When omitted: ${spec.whenOmitted}.`,
-      ...keywordsOf(spec),
-    });
-});
+      description: `${fieldSpec(name).meaning} When omitted: ${whenOmitted(name)}.`,
+      ...keywordsOf(name),
+    }),
+);
 
-function keywordsOf({ kind, maxLength, default: cleared }: FieldSpec): JsonSchema {
+function keywordsOf(name: FieldName): JsonSchema {
+  const { kind, maxLength, default: cleared } = fieldSpec(name);
   const { type, ...keywords } = KINDS[kind].keywords;
   return {
     ...(type !== undefined && { type }),
     ...(maxLength !== undefined && { maxLength }),
     ...(cleared === "" && "pattern" in keywords ? { anyOf: [{ const: "" }, keywords] } : keywords),
   };
-}
-
-/** What is wrong with a value of the field, warnings included. Null is not this function's business. */
-export function faultIn(name: FieldName, value: unknown): Fault | undefined {
-  // `safeParse` says the same at ten times the cost, since it makes an error of it.
-  const judged = FIELD_SCHEMAS[name]["~standard"].validate(value);
-  if (judged instanceof Promise) throw new TypeError("a check of the schema failed");
-  const [issue] = (judged.issues ?? []) as readonly z.core.$ZodIssueCustom[]; // the only ones that the schema makes
-  return issue?.params?.fault as Fault | undefined; // as it was made above
-}
-
-/** The same, but never a warning. */
-export function faultOf(name: FieldName, value: unknown): Fault | undefined {
-  const fault = faultIn(name, value);
-  return fault !== undefined && ACTION_RULES[fault.rule].severity === "error" ? fault : undefined;
 }
 
 const DATA_SCHEMAS = recordOf(ACTION_NAMES, (action) => {

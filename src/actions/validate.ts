@@ -1,73 +1,52 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
+import { type Draft, draftOf, type Key, nameOf, TAKEN } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, relaxingRule } from "./fields.ts";
+import {
+  FIELD_NAMES,
+  type FieldName,
+  type FieldSet,
+  fieldSpec,
+  isFieldName,
+  recordOf,
+  relaxingRule,
+  setOf,
+} from "./fields.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionFinding } from "./rules.ts";
-import { faultIn } from "./schemas.ts";
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionFinding[] = Object.freeze([]);
 
 /**
  * Everything that is wrong with an item of a request body, `{action, data}`; empty when nothing is. First what is wrong with
- * its keys, then its fields as they stand in data, and at last what is not there. The findings' severity is the rule's
- * (`ACTION_RULES`), unless the reader relaxes it.
+ * its keys, then what is with its action (`validateDraft`). The findings' severity is the rule's (`ACTION_RULES`), unless the
+ * reader relaxes it.
  */
 export function validateItem(item: unknown): readonly ActionFinding[] {
   if (!isJsonObject(item))
-    return [
-      {
-        rule: "item-shape",
-        pointer: "",
-        message: `The item is ${typeName(item)}, not an object with action and data.`,
-        hint: ITEM_HINT,
-      },
-    ];
+    return [shapeFinding("", `The item is ${typeName(item)}, not an object with action and data.`)];
   const { action, data } = item;
   const findings = Object.keys(item)
     .filter((key) => key !== "action" && key !== "data")
     .map(strangeKey);
-  if (!isJsonObject(data))
-    findings.push({
-      rule: "item-shape",
-      pointer: "/data",
-      message: `data is ${typeName(data)}, not an object.`,
-      hint: ITEM_HINT,
-    });
+  if (!isJsonObject(data)) findings.push(shapeFinding("/data", `data is ${typeName(data)}, not an object.`));
   if (typeof action !== "string" || !isActionName(action))
     findings.push({
       rule: "action-unknown",
       pointer: "/action",
-      ...textOf(action),
+      ...shown(action),
       message: `action is ${typeof action === "string" ? "not one of the service's actions" : typeName(action)}.`,
       hint: actionHint(action),
     });
-  else if (isJsonObject(data)) findings.push(...dataFindings(action, data));
+  else if (isJsonObject(data)) findings.push(...validateDraft(draftOf(action, data)));
   return findings.length === 0 ? NONE : findings;
 }
 
-const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';
-
-type Members = Readonly<Record<string, unknown>>;
-
-function dataFindings(action: ActionName, data: Members): readonly ActionFinding[] {
-  const { required, updates } = actionSpec(action);
-  const accepted: readonly string[] = acceptedFields(action);
-  const findings: ActionFinding[] = [];
-  for (const [name, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    if (!accepted.includes(name)) findings.push(strangeField(action, name, value));
-    if (!isFieldName(name)) continue;
-    if (value !== null) findings.push(...valueFindings(action, name, value));
-    // In an update null says the same as leaving the field out.
-    else if (!updates || required.includes(name)) findings.push(nullField(action, name));
-  }
-  for (const name of required) if (data[name] === undefined) findings.push(missingField(action, name));
-  findings.push(...choiceFindings(action, data));
-  return findings;
+function shapeFinding(pointer: string, message: string): ActionFinding {
+  return { rule: "item-shape", pointer, message, hint: 'Write {"action": ..., "data": {...}}.' };
 }
 
 function strangeKey(key: string): ActionFinding {
@@ -88,113 +67,74 @@ export function actionHint(written: unknown): string {
   return meant === undefined ? `Actions are ${ACTION_NAMES.join(", ")}.` : `Did you mean ${meant}?`;
 }
 
-function nullField(action: ActionName, field: FieldName): ActionFinding {
-  return {
-    rule: "field-null",
-    field,
-    pointer: `/data/${field}`,
-    value: "null",
-    message: actionSpec(action).updates
-      ? `${field} is null, and ${action} needs it.`
-      : `${field} is null; only an update takes null, for "leave unchanged".`,
-    hint: "Leave the field out.",
-  };
+/** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
+export function validateDraft(draft: Draft): readonly ActionFinding[] {
+  const ofKeys = draft.isSound ? NONE : draft.keys.flatMap((key) => findingsOfKey(draft, key));
+  const missing = missingFindings(draft);
+  if (ofKeys.length === 0) return missing;
+  return missing.length === 0 ? ofKeys : [...ofKeys, ...missing];
 }
 
-function valueFindings(action: ActionName, field: FieldName, value: unknown): readonly ActionFinding[] {
-  const fault = faultIn(field, value);
-  if (fault === undefined) return NONE;
-  const { rule, inside = "", what, hint } = fault;
-  const isNoId = actionSpec(action).updates && value === "" && fieldSpec(field).kind !== "id";
-  return [
-    {
-      rule,
-      field,
-      pointer: `/data/${field}${inside}`,
-      ...textOf(value),
-      message: `${field} ${what}.`,
-      hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
-    },
-  ];
+function findingsOfKey(draft: Draft, key: Key): readonly ActionFinding[] {
+  const field = typeof key === "number" ? FIELD_NAMES[key] : undefined;
+  if (typeof key === "string" || field === undefined) return [strangeField(draft, key)];
+  const isTaken = (TAKEN[draft.action] & (1 << key)) !== 0;
+  const isNull = (draft.nulls & (1 << key)) !== 0;
+  const found = isNull ? nullFinding(draft.action, field) : faultFinding(draft, key, field);
+  return [isTaken ? undefined : strangeField(draft, key), found].filter((finding) => finding !== undefined);
 }
 
-function strangeField(action: ActionName, name: string, value: unknown): ActionFinding {
-  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...textOf(value) };
+function strangeField(draft: Draft, key: Key): ActionFinding {
+  const { action } = draft;
+  const name = nameOf(key);
+  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...textOf(draft, key) };
   if (!isFieldName(name)) {
     const meant = nearest(name, acceptedFields(action)) ?? nearest(name, FIELD_NAMES);
-    return {
-      rule: "field-unknown",
-      ...where,
-      message: `${stringifyJson(name)} is not a field.`,
-      hint: meant === undefined ? "Leave it out." : `Did you mean ${meant}?`,
-    };
+    const hint = meant === undefined ? "Leave it out." : `Did you mean ${meant}?`;
+    return { rule: "field-unknown", ...where, message: `${stringifyJson(name)} is not a field.`, hint };
   }
   const rule = relaxingRule(action, name);
-  if (rule !== undefined) {
-    return {
-      rule,
-      ...where,
-      message:
-        rule === "metadata-template-id"
-          ? "The specification does not show which actions accept metadataTemplateId."
-          : `By the service's table ${action} takes no ${name}, although one of its samples sends it.`,
-      hint: `If your service takes it, set rules: {${rule}: off} in the config.`,
-    };
+  if (rule === undefined) {
+    const hint = `It takes ${acceptedFields(action).join(", ")}.`;
+    return { rule: "field-not-accepted", ...where, message: `${action} takes no ${name}.`, hint };
   }
+  const message =
+    rule === "metadata-template-id"
+      ? "The specification does not show which actions accept metadataTemplateId."
+      : `By the service's table ${action} takes no ${name}, although one of its samples sends it.`;
+  return { rule, ...where, message, hint: `If your service takes it, set rules: {${rule}: off} in the config.` };
+}
+
+/** In an update null says the same as leaving the field out. */
+function nullFinding(action: ActionName, field: FieldName): ActionFinding | undefined {
+  const { updates, required } = actionSpec(action);
+  if (updates && !required.includes(field)) return undefined;
+  const message = updates
+    ? `${field} is null, and ${action} needs it.`
+    : `${field} is null; only an update takes null, for "leave unchanged".`;
+  return { rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint: "Leave the field out." };
+}
+
+function faultFinding(draft: Draft, key: number, field: FieldName): ActionFinding | undefined {
+  const fault = draft.faults?.get(key);
+  if (fault === undefined) return undefined;
+  const { rule, inside = "", what, hint } = fault;
+  const isNoId = actionSpec(draft.action).updates && draft.text[key] === "" && fieldSpec(field).kind !== "id";
   return {
-    rule: "field-not-accepted",
-    ...where,
-    message: `${action} takes no ${name}.`,
-    hint: `It takes ${acceptedFields(action).join(", ")}.`,
+    rule,
+    field,
+    pointer: `/data/${field}${inside}`,
+    ...textOf(draft, key),
+    message: `${field} ${what}.`,
+    hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
   };
 }
 
-function missingField(action: ActionName, name: FieldName): ActionFinding {
-  const rule = relaxingRule(action, name) ?? "field-required";
-  const hint =
-    rule === "field-required"
-      ? `Add ${name}.`
-      : `Add userId. If your service takes a sale without it, set rules: {${rule}: off} in the config.`;
-  return { rule, field: name, pointer: "/data", message: `${action} has no ${name}, which is required.`, hint };
-}
-
-/** What is wrong with the fields of which one is enough. A null that has a finding of its own is not missing as well. */
-function choiceFindings(action: ActionName, data: Readonly<Record<string, unknown>>): readonly ActionFinding[] {
-  const { exclusive, anyOf, updates } = actionSpec(action);
-  const findings: ActionFinding[] = [];
-  const isGivenIn = (name: FieldName): boolean => data[name] != null;
-  const isReported = (name: FieldName): boolean => !updates && data[name] === null;
-  const isMissing = (names: readonly FieldName[]): boolean =>
-    names.length > 0 && !names.some((name) => isGivenIn(name) || isReported(name));
-  if (isMissing(exclusive))
-    findings.push({
-      rule: "ticket-reference-missing",
-      field: "ticketId",
-      pointer: "/data",
-      message: `${action} names no ticket: exactly one of ${exclusive.join(" and ")} is required.`,
-      hint: "Add the ticketId, or the nftId that the service made.",
-    });
-  if (exclusive.filter(isGivenIn).length > 1)
-    findings.push({
-      rule: "ticket-reference-both",
-      field: "nftId",
-      pointer: "/data/nftId",
-      message: `${action} has ${exclusive.join(" and ")}; exactly one is accepted.`,
-      hint: "Leave one out.",
-    });
-  if (isMissing(anyOf))
-    findings.push({
-      rule: "claim-recipient-missing",
-      field: "to",
-      pointer: "/data",
-      message: `${action} has neither ${anyOf.join(" nor ")}; at least one is required.`,
-      hint: "Add the wallet address (to), the userId or both.",
-    });
-  return findings;
-}
+const textOf = (draft: Draft, key: Key): { value?: string } =>
+  shown((typeof key === "number" ? draft.text[key] : undefined) ?? draft.value(key));
 
 /** The value as text. What nests too deeply to be written out is a value without a text. */
-function textOf(value: unknown): { value?: string } {
+function shown(value: unknown): { value?: string } {
   if (value === undefined) return {};
   if (typeof value === "string") return { value };
   try {
@@ -203,4 +143,59 @@ function textOf(value: unknown): { value?: string } {
     if (cause instanceof RangeError) return {};
     throw cause;
   }
+}
+
+/** Of each action the fields of which it needs all, one, or some. */
+const NEEDED = recordOf(ACTION_NAMES, (action) => {
+  const { required, exclusive, anyOf } = actionSpec(action);
+  return { all: setOf(required), one: setOf(exclusive), some: setOf(anyOf) };
+});
+
+/** What is not there. A null that has a finding of its own is not missing as well. */
+function missingFindings({ action, given, nulls }: Draft): readonly ActionFinding[] {
+  const { all, one, some } = NEEDED[action];
+  const { required, exclusive, anyOf, updates } = actionSpec(action);
+  const isThere = given | nulls;
+  const isThereOrReported = updates ? given : isThere;
+  const findings: ActionFinding[] = [];
+  if ((all & ~isThere) !== 0)
+    findings.push(
+      ...required.filter((name) => (isThere & setOf([name])) === 0).map((name) => missingField(action, name)),
+    );
+  if (one !== 0 && (one & isThereOrReported) === 0)
+    findings.push({
+      rule: "ticket-reference-missing",
+      field: "ticketId",
+      pointer: "/data",
+      message: `${action} names no ticket: exactly one of ${exclusive.join(" and ")} is required.`,
+      hint: "Add the ticketId, or the nftId that the service made.",
+    });
+  if (isMany(one & given))
+    findings.push({
+      rule: "ticket-reference-both",
+      field: "nftId",
+      pointer: "/data/nftId",
+      message: `${action} has ${exclusive.join(" and ")}; exactly one is accepted.`,
+      hint: "Leave one out.",
+    });
+  if (some !== 0 && (some & isThereOrReported) === 0)
+    findings.push({
+      rule: "claim-recipient-missing",
+      field: "to",
+      pointer: "/data",
+      message: `${action} has neither ${anyOf.join(" nor ")}; at least one is required.`,
+      hint: "Add the wallet address (to), the userId or both.",
+    });
+  return findings.length === 0 ? NONE : findings;
+}
+
+const isMany = (set: FieldSet): boolean => (set & (set - 1)) !== 0;
+
+function missingField(action: ActionName, name: FieldName): ActionFinding {
+  const rule = relaxingRule(action, name) ?? "field-required";
+  const hint =
+    rule === "field-required"
+      ? `Add ${name}.`
+      : `Add userId. If your service takes a sale without it, set rules: {${rule}: off} in the config.`;
+  return { rule, field: name, pointer: "/data", message: `${action} has no ${name}, which is required.`, hint };
 }

@@ -5,8 +5,6 @@ import { about, type Finding } from "../actions/problem.ts";
 import { utcText } from "../actions/text.ts";
 import { NONE } from "../actions/validate.ts";
 
-type Time = number | bigint;
-
 const DAY = 86_400;
 /** 2009-01-01: there was no blockchain before, and no ticket on it. */
 const EARLIEST_ORDER = 1_230_768_000;
@@ -21,46 +19,46 @@ const FINER_UNITS = [
   { unit: "nanoseconds", digits: 9, from: 1e18, below: 9.2e18 },
 ] as const;
 
-/** What is likely wrong with a time. `now` is that of the check, in Unix seconds; without it nothing is too far from now. */
-export function mistakesOfTime(field: FieldName, time: Time, now: number | undefined): readonly Finding[] {
+/** What is likely wrong with a time. `now` is that of the check, in Unix seconds. */
+export function mistakesOfTime(field: FieldName, text: string, now: number): readonly Finding[] {
+  const time = Number(text);
   const finer = FINER_UNITS.find(({ from, below }) => time >= from && time < below);
-  if (finer !== undefined && (typeof time === "bigint" || Number.isInteger(time))) {
-    const seconds = BigInt(time) / 10n ** BigInt(finer.digits);
+  if (finer !== undefined && /^\d+$/.test(text)) {
+    const seconds = text.slice(0, -finer.digits);
     const message = `${field} looks like ${finer.unit}; the service reads seconds.`;
     const hint = `Give ${seconds}, which is ${dated(seconds)}.`;
-    return [{ rule: "looks-like-milliseconds", ...about(field, String(time)), message, hint }];
+    return [{ rule: "looks-like-milliseconds", ...about(field, text), message, hint }];
   }
-  const far = now === undefined ? undefined : farTime(field, time, now);
-  return far === undefined ? NONE : [{ ...about(field, String(time)), ...far, hint: FAR_HINT }];
+  const far = farTime(field, text, now);
+  return far === undefined ? NONE : [{ ...about(field, text), ...far, hint: FAR_HINT }];
 }
 
 const FAR_HINT = "Check that the right column is mapped, and that its day, month, year and zone are read as intended.";
 
 /** A zero says that the start or end of an event is not known. */
-function farTime(field: FieldName, time: Time, now: number): Pick<Finding, "rule" | "message"> | undefined {
+function farTime(field: FieldName, text: string, now: number): Pick<Finding, "rule" | "message"> | undefined {
+  const time = Number(text);
   if (field !== "orderTime") {
     if (time <= 0 || (time >= now - FARTHEST_EVENT && time <= now + FARTHEST_EVENT)) return undefined;
-    return { rule: "event-time-far", message: `${field} is ${dated(time)}, more than ten years from now.` };
+    return { rule: "event-time-far", message: `${field} is ${dated(text)}, more than ten years from now.` };
   }
   if (time >= EARLIEST_ORDER && time <= now + LATEST_ORDER_AHEAD) return undefined;
   const why = time < EARLIEST_ORDER ? "before there were such tickets" : "more than two days ahead";
-  return { rule: "order-time-far", message: `orderTime is ${dated(time)}, ${why}.` };
+  return { rule: "order-time-far", message: `orderTime is ${dated(text)}, ${why}.` };
 }
 
 /** An event that ends before it starts. Zero is the default and means that nothing is known. */
-export function mistakesOfSpan(start: unknown, end: unknown): readonly Finding[] {
-  if (!isTime(start) || !isTime(end) || end >= start) return NONE;
+export function mistakesOfSpan(start = "0", end = "0"): readonly Finding[] {
+  if (Number(end) === 0 || !(Number(end) < Number(start))) return NONE;
   return [
     {
       rule: "end-before-start",
-      ...about("endTime", String(end)),
+      ...about("endTime", end),
       message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
       hint: "Check whether the two are mixed up or their zones differ.",
     },
   ];
 }
 
-const isTime = (value: unknown): value is Time => (typeof value === "number" || typeof value === "bigint") && value > 0;
-
 /** A time for a message: as a date where it is one, else as the number it is. */
-const dated = (seconds: Time): string => utcText(seconds) ?? String(seconds);
+const dated = (seconds: string): string => utcText(Number(seconds)) ?? seconds;

@@ -1,9 +1,12 @@
 /** `metadataAttributes` from a map of trait names to rules; traits that are empty are left out. */
 
-import { type Draft, numberOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
-import type { MetadataAttribute } from "../actions/fields.ts";
-import { ordinaryWords } from "../actions/kinds.ts";
+import { numberOf } from "../actions/fields.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
+import { areSoundWords } from "../actions/likely.ts";
+import type { Finding } from "../actions/problem.ts";
+import { quote } from "../actions/validator.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
@@ -14,10 +17,8 @@ interface Trait {
   readonly name: string;
   readonly display: string | undefined;
   readonly read: Read;
-  /** What the row in hand says. */
-  text: string;
-  /** The attribute as JSON, around its value; undefined where its names are not ordinary. */
-  readonly before: string | undefined;
+  /** The attribute as JSON, around its value. */
+  readonly before: string;
   readonly after: string;
 }
 
@@ -27,20 +28,22 @@ export function compileAttributes(rules: TraitRules, context: ValueContext): (sc
   const traits = Object.entries(rules).map(([name, rule]) => compileTrait(name, rule, context));
   if (traits.length === 0) throw new MappingError(context.path, "names no trait");
   const { clearWord } = context;
+  const areSoundNames = traits.every(({ name, display = "" }) => areSoundWords(name) && areSoundWords(display));
   return (scope, draft) => {
-    let json = "";
-    let isOrdinary = true;
+    let members = "";
+    let isSound = true;
     for (const trait of traits) {
-      trait.text = trait.read(scope);
-      if (trait.text === "") continue;
-      const fragment = ordinaryAttribute(trait, clearWord);
-      if (fragment === undefined) isOrdinary = false;
-      else json += json === "" ? fragment : `,${fragment}`;
+      const text = trait.read(scope);
+      if (text === "") continue;
+      const value = text === clearWord ? notClearable(trait.name, text) : valueJson(trait, text);
+      if (typeof value !== "string") scope.findings.push(value);
+      else members += (members === "" ? "" : ",") + trait.before + value + trait.after;
+      isSound &&= trait.display === undefined ? areSoundWords(text) : NUMBER.test(text);
     }
-    if (!isOrdinary) {
-      const attributes = traits.flatMap((trait) => exactAttribute(trait, clearWord, scope) ?? []);
-      if (attributes.length > 0) draft.putOdd("metadataAttributes", attributes);
-    } else if (json !== "") draft.put(ATTRIBUTES, `[${json}]`, `[${json}]`);
+    if (members === "") return;
+    const json = `[${members}]`;
+    if (isSound && areSoundNames) draft.put(ATTRIBUTES, json, json);
+    else draft.putValue("metadataAttributes", parseJson(json));
   };
 }
 
@@ -56,54 +59,38 @@ function compileTrait(name: string, rule: TraitRules[string], context: ValueCont
     displays: true,
     path,
   } as const;
-  const jsonOfName = ordinaryWords(name);
-  const jsonOfDisplay = display === undefined ? "" : ordinaryWords(display);
+  const after = display === undefined ? "}" : `,"display_type":${quote(display)}}`;
   return {
     name,
     display,
     read: compileValue(rule, traitContext),
-    text: "",
-    before:
-      jsonOfName === undefined || jsonOfDisplay === undefined ? undefined : `{"trait_type":${jsonOfName},"value":`,
-    after: display === undefined ? "}" : `,"display_type":${jsonOfDisplay}}`,
+    before: `{"trait_type":${quote(name)},"value":`,
+    after,
   };
 }
 
 /** Numbers that JSON and JavaScript write in the same way. */
 const NUMBER = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9])$/;
 
-function ordinaryAttribute({ before, after, display, text }: Trait, clearWord: string): string | undefined {
-  if (before === undefined || text === clearWord) return undefined;
-  const value = display === undefined ? ordinaryWords(text) : NUMBER.test(text) ? text : undefined;
-  return value === undefined ? undefined : before + value + after;
-}
-
-/** The attribute as it is, and what is wrong with it. */
-function exactAttribute(
-  { name, display, text }: Trait,
-  clearWord: string,
-  scope: Scope,
-): MetadataAttribute | undefined {
-  if (text === "") return undefined;
-  if (text === clearWord) {
-    scope.findings.push({
-      rule: "not-clearable" satisfies MappingRule,
-      field: name,
-      value: text,
-      message: "A trait can't be cleared: an update replaces all traits.",
-      hint: "Leave the cell empty; the trait is then left out.",
-    });
-    return undefined;
-  }
-  if (display === undefined) return { trait_type: name, value: text };
+/** The JSON of a trait's value, or why it has none. */
+function valueJson({ name, display }: Trait, text: string): string | Finding {
+  if (display === undefined) return quote(text);
+  if (NUMBER.test(text)) return text;
   const number = readDecimal(text);
-  if (number !== undefined) return { trait_type: name, value: number, display_type: display };
-  scope.findings.push({
+  if (number !== undefined) return stringifyJson(number);
+  return {
     rule: "metadata-invalid",
     field: name,
     value: text,
     message: `${name} is not a number, which display: ${display} needs.`,
     hint: "Declare decimal or format, or leave display out.",
-  });
-  return undefined;
+  };
 }
+
+const notClearable = (name: string, text: string): Finding => ({
+  rule: "not-clearable" satisfies MappingRule,
+  field: name,
+  value: text,
+  message: "A trait can't be cleared: an update replaces all traits.",
+  hint: "Leave the cell empty; the trait is then left out.",
+});

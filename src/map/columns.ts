@@ -94,7 +94,7 @@ export function missingFields(action: ActionName, has: (field: FieldName) => boo
 /** How a field appears on the public blockchain, such as `price` or `ticketId (hashed)`; undefined when it does not. */
 export function publicName(field: FieldName): string | undefined {
   const { onChain } = fieldSpec(field);
-  return onChain === false ? undefined : onChain === "as is" ? field : `${field} (hashed)`;
+  return onChain === undefined ? undefined : onChain === "as is" ? field : `${field} (hashed)`;
 }
 
 /** The action that a file's name stands for by convention; of several prefixes the longest counts. */

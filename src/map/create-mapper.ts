@@ -1,7 +1,7 @@
 /** Rows → actions: which mapping a file gets. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { DEFAULT_CLEAR_WORD } from "../actions/coerce.ts";
+import { DEFAULT_CLEAR_WORD } from "../actions/draft.ts";
 import { createJsonMapper } from "./json-rows.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";

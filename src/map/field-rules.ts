@@ -1,11 +1,10 @@
 /** One field of an action: how its text is found in a row, and put into the draft. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { compileField, type ReadField } from "../actions/coerce.ts";
-import { Draft, numberOf } from "../actions/draft.ts";
-import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { compileField, Draft, type ReadField } from "../actions/draft.ts";
+import { type FieldKind, type FieldName, fieldSpec, numberOf } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
-import { faultOf } from "../actions/schemas.ts";
+import { ACTION_RULES } from "../actions/rules.ts";
 import { compileAttributes } from "./attributes.ts";
 import { type NamedFile, refuseFixedDate } from "./file-date.ts";
 import { watchIdCells } from "./id-cells.ts";
@@ -94,14 +93,12 @@ function constantField(
   const [finding] = findings;
   if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
   const number = numberOf(field);
-  if (text === "" || !draft.isOrdinary) {
-    const fault = text === "" ? undefined : faultOf(field, draft.value(number));
-    if (fault !== undefined && !relaxedRules.has(fault.rule))
-      throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
-    return { field, read, fill: filledBy(read, put) };
-  }
-  const json = draft.json(number);
+  const fault = draft.faults?.get(number);
+  if (fault !== undefined && ACTION_RULES[fault.rule].severity === "error" && !relaxedRules.has(fault.rule))
+    throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
   const said = draft.text[number];
+  if (fault !== undefined || said === undefined) return { field, read, fill: filledBy(read, put) };
+  const json = draft.json(number);
   return { field, read, fill: (_scope, given) => given.put(number, json, said) };
 }
 

@@ -1,9 +1,9 @@
 /** JSON rows: `{action, data}` items, and flat rows, whose keys are columns named like fields. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { Draft, putValue, setOf } from "../actions/draft.ts";
+import { Draft } from "../actions/draft.ts";
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
-import { type FieldName, fieldSpec } from "../actions/fields.ts";
+import { type FieldName, fieldSpec, setOf } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
@@ -153,7 +153,7 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
     const list = isReference(field) ? undefined : cells.read(index, field);
     const text = cells.texts[index];
     // Its attributes are checked by the next step, as those of an {action, data} line.
-    if (list !== undefined) putValue(draft, field, list);
+    if (list !== undefined) draft.putValue(field, list);
     else if (text !== undefined && text !== "") read(text, draft, findings);
   }
   if (fixed === undefined)

@@ -4,8 +4,7 @@
  */
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
-import { compileField, type ReadField } from "../actions/coerce.ts";
-import { Draft } from "../actions/draft.ts";
+import { compileField, Draft, type ReadField } from "../actions/draft.ts";
 import { type FieldName, relaxingRule } from "../actions/fields.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";

@@ -1,8 +1,8 @@
 /** Rows by the rules of a source in the config: once these are compiled, a row is a few loops over closures. */
 
 import { type ActionName, registersEvent } from "../actions/actions.ts";
-import { Draft, numberOf } from "../actions/draft.ts";
-import { FIELD_NAMES } from "../actions/fields.ts";
+import { Draft } from "../actions/draft.ts";
+import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";

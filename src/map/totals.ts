@@ -1,6 +1,7 @@
 /** A line of totals below the rows of an export: it looks like a ticket, and its amount is the sum of all. */
 
-import { type Draft, numberOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
+import { numberOf } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import { quoted } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";

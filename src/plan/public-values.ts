@@ -1,14 +1,14 @@
 /** What of a file becomes public, by example: a column that holds names is seen before it is written to a blockchain. */
 
-import { type Draft, numberOf } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import type { Draft } from "../actions/draft.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, isPublic, numberOf } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 
 /** Fields of free text that become public. */
-const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => {
-  const { kind, onChain } = fieldSpec(name);
-  return kind === "text" && onChain !== false;
-}).map((name) => ({ name, number: numberOf(name) }));
+const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text" && isPublic(name)).map((name) => ({
+  name,
+  number: numberOf(name),
+}));
 const ATTRIBUTES = numberOf("metadataAttributes");
 const MOST_TRAITS = 8;
 /** What stands before the name of a trait. */
@@ -33,7 +33,7 @@ export class PublicValues {
       if (!isItem) continue;
       for (const key of draft.keys) {
         const name = typeof key === "number" ? FIELD_NAMES[key] : undefined;
-        if (name !== undefined && fieldSpec(name).onChain !== false) this.fields.add(name);
+        if (name !== undefined && isPublic(name)) this.fields.add(name);
       }
     }
   }

@@ -8,6 +8,7 @@ import {
   type FieldName,
   fieldSpec,
   isFieldName,
+  isPublic,
   type MetadataAttribute,
 } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
@@ -166,8 +167,8 @@ function shown(names: readonly FieldName[], stored: StoredFields) {
   const fields: Readonly<Record<string, unknown>> = Object.fromEntries(
     values.filter(([, value]) => value !== undefined),
   );
-  const written = FIELD_NAMES.filter((name) => fields[name] !== undefined && FIELDS[name].onChain !== false);
-  const isHashed = (name: FieldName): boolean => FIELDS[name].onChain === "as SHA-256 hash";
+  const written = FIELD_NAMES.filter((name) => fields[name] !== undefined && isPublic(name));
+  const isHashed = (name: FieldName): boolean => fieldSpec(name).onChain === "as SHA-256 hash";
   const onChain = Object.fromEntries(
     written.map((name) => [name, isHashed(name) ? hash("sha256", String(fields[name]), "hex") : fields[name]]),
   );
@@ -208,7 +209,7 @@ function statusByAge({ action, data, at }: ProcessedAction, now: number): Promis
   // An accepted action is one of the table, with data that is an object.
   const { updates } = actionSpec(action as ActionName);
   const sent = Object.entries(parseJson(data) as ActionData).filter(([, value]) => value != null);
-  const broadcast = sent.some(([name]) => isFieldName(name) && !isId(name) && FIELDS[name].onChain !== false);
+  const broadcast = sent.some(([name]) => isFieldName(name) && !isId(name) && isPublic(name));
   if (updates && !broadcast) return "no_broadcast_required";
   if (now - at < PENDING_AFTER_MS) return "waiting_broadcast";
   return now - at < CONFIRMED_AFTER_MS ? "pending" : "confirmed";

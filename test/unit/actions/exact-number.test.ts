@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/check/rules.ts";
-import { checkAction } from "../../../src/check/shape.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
+import { checkItem } from "../check/check-item.ts";
 import { createMapper } from "../map/shown.ts";
 
 /** What a number of JSON says, as a fraction: worked out otherwise than by the code that is tested. */
@@ -89,7 +89,7 @@ function wireOf(file: string, text: string): { readonly sent?: string; readonly 
   if (mapped.kind === "invalid") return { errors: mapped.findings };
   if (mapped.kind === "skipped") throw new Error(`skipped: ${mapped.reason}`);
   const errors = mapped.actions
-    .flatMap((action) => checkAction(action))
+    .flatMap((action) => checkItem(action))
     .filter(({ rule }) => severityOf(rule) === "error");
   return errors.length > 0
     ? { errors }

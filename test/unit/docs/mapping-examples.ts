@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { checkAction } from "../../../src/check/shape.ts";
 import { plan } from "../../../src/commands/plan.ts";
 import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";
+import { checkItem } from "../check/check-item.ts";
 import { mapText } from "../map/samples.ts";
 import type { Mapped } from "../map/shown.ts";
 
@@ -111,6 +111,9 @@ export function runRule({ rule, cells }: RuleExample): string {
   return field === "when" ? whenText(mapped) : fieldText(mapped, field);
 }
 
+/** After every time of the page. */
+const LATER = 1_800_000_000;
+
 const whenSource = (rule: string): string => `actions:
   - scannedTicket:
       ${rule.replaceAll("\n", "\n      ")}
@@ -136,7 +139,7 @@ function fieldText(mapped: Mapped, field: string): string {
   if (mapped.kind === "invalid") return mapped.findings.map(({ rule }) => rule).join(" ");
   const value: unknown = Reflect.get(mapped.actions[0]?.data ?? {}, field);
   // What nothing was declared for is checked by the next step.
-  const fault = mapped.actions.flatMap((action) => checkAction(action)).find((each) => each.field === field);
+  const fault = mapped.actions.flatMap((action) => checkItem(action, LATER)).find((each) => each.field === field);
   if (value !== undefined && fault !== undefined) return fault.rule;
   return value === undefined ? "(nothing)" : typeof value === "string" ? value : stringifyJson(value);
 }

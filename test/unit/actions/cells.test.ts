@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
-import { coercerOf } from "../../../src/actions/coerce.ts";
+import { compileField, Draft, itemOf } from "../../../src/actions/draft.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 
-function read(field: FieldName, text: string, action: ActionName = "soldTicket") {
-  const findings: Finding[] = [];
-  const value = coercerOf(action, field, { clearWord: "\\clear" })(text, findings);
+function read(field: FieldName, text: string, action: ActionName = "soldTicket", clearWord = "\\clear") {
+  const [draft, findings] = [new Draft(action), [] as Finding[]];
+  compileField(action, field, { clearWord })(text, draft, findings);
+  const value: unknown = itemOf(draft).data[field];
   return { value, rules: findings.map(({ rule }) => rule), findings };
 }
 
@@ -68,10 +69,8 @@ describe("the clear word", () => {
   });
 
   test("may be another one", () => {
-    const findings: Finding[] = [];
-    expect(coercerOf("updateEvent", "shopUrl", { clearWord: "-" })("-", findings)).toBe("");
-    expect(coercerOf("updateEvent", "startTime", { clearWord: "-" })("-", findings)).toBe(0);
-    expect(coercerOf("updateEvent", "shopUrl", { clearWord: "-" })("\\clear", findings)).toBe("\\clear");
-    expect(findings).toEqual([]);
+    expect(read("shopUrl", "-", "updateEvent", "-")).toEqual({ value: "", rules: [], findings: [] });
+    expect(read("startTime", "-", "updateEvent", "-")).toEqual({ value: 0, rules: [], findings: [] });
+    expect(read("shopUrl", "\\clear", "updateEvent", "-")).toEqual({ value: "\\clear", rules: [], findings: [] });
   });
 });
