@@ -1,8 +1,9 @@
 /** A rule that makes one ticket of all rows of a file: a constant for an id, or a column that is the same throughout. */
 
 import { type ActionName, actionSpec } from "../actions/actions.ts";
-import { type Draft, numberOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import type { FieldName } from "../actions/fields.ts";
+import { numberOf } from "../actions/fields.ts";
 import { number } from "../actions/text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 
