@@ -261,8 +261,8 @@ export class Across {
       const how = isOfSource ? `: ${NEW_EVENT}` : ", in a row or a file of its own";
       const hint = `Put its newEvent before its tickets${how}.`;
       this.#report(item, because(says, hint));
-    } else if (event.told === undefined || item.row < event.told.row) {
-      event.told = { place: item.place, row: item.row };
+    } else if (event.unknownAt === undefined || item.row < event.unknownAt.row) {
+      event.unknownAt = { place: item.place, row: item.row };
       this.#options.events.keep(event);
     }
     return item.verdict === "new";

@@ -13,17 +13,14 @@ export interface ChunkLimits {
   readonly bytes: number;
 }
 
-/** Of an action, where it comes from. The rest of an `Origin` is known as its chunk is put together. */
-const ORIGIN =
-  "action.input, line, place, kind, subject, mark, content, digest, time, event, owner, action.run, action.at";
-type OfOrigin = readonly [
-  ...[input: number, line: number, place: number, kind: ActionName, subject: string, mark: string, content: string],
+const IN_CHUNK = `json, octet_length(json) + 1, action.row, text, action.seq, action.input, line, place,
+  kind, subject, mark, content, digest, time, event, owner, action.run, action.at`;
+type Stored = readonly [
+  ...[lane: number, stage: number, json: string, bytes: number, row: number, text: string],
+  ...[seq: number, input: number, line: number, place: number],
+  ...[kind: ActionName, subject: string, mark: string, content: string],
   ...[digest: string | null, time: number | null, event: string | null, owner: string | null],
   ...[run: number | null, at: number | null],
-];
-type Stored = readonly [
-  ...[seq: number, lane: number, stage: number, json: string, row: number, text: string],
-  ...OfOrigin,
 ];
 
 /** How the new actions are sent: in the order of the input, of the plan, or spread over lanes and stages. */
@@ -55,23 +52,20 @@ export async function* cutChunks(
   idOf: (run: number) => string,
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
-  const columns = `action.seq, ${sorting === "by lane" ? "lane, stage" : "0, 0"}, json, action.row, text, ${ORIGIN}`;
-  const query = inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row");
+  const columns = `${sorting === "by lane" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
   let open: OpenChunk | undefined;
   let count = 0;
-  for (const batch of store.tuples<Stored>(query))
-    for (const [seq, lane, stage, json, row, text, ...origin] of batch) {
-      const bytes = Buffer.byteLength(json) + 1;
-      if (open?.takes(lane, stage, bytes, limits) === false) {
+  for (const batch of store.tuples<Stored>(inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row")))
+    for (const stored of batch) {
+      if (open?.takes(stored, limits) === false) {
         yield open.end(store);
         open = undefined;
       }
       if (open === undefined) {
         count += 1;
-        open = new OpenChunk(count, lane, stage);
+        open = new OpenChunk(count, stored);
       }
-      open.add(seq, json, bytes);
-      open.addOrigin(origin, row, text, idOf);
+      open.add(stored, idOf);
     }
   if (open !== undefined) yield open.end(store);
 }
@@ -86,30 +80,23 @@ class OpenChunk {
   /** The brackets; each action has a comma. */
   #bytes = 1;
 
-  constructor(chunk: number, lane: number, stage: number) {
+  constructor(chunk: number, [lane, stage]: Stored) {
     this.#head = { chunk, lane, stage };
   }
 
-  takes(lane: number, stage: number, bytes: number, limits: ChunkLimits): boolean {
+  takes([lane, stage, , bytes]: Stored, limits: ChunkLimits): boolean {
     const isSame = lane === this.#head.lane && stage === this.#head.stage;
     return isSame && this.#json.length < limits.size && this.#bytes + bytes <= limits.bytes;
   }
 
-  add(seq: number, json: string, bytes: number): void {
+  add([, , json, bytes, row, text, seq, ...origin]: Stored, idOf: (run: number) => string): void {
     this.#bytes += bytes;
     this.#seqs.push(seq);
     this.#json.push(json);
-  }
-
-  /** Several actions may come from one row. */
-  addOrigin(
-    [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at]: OfOrigin,
-    row: number,
-    text: string,
-    idOf: (run: number) => string,
-  ): void {
+    // Several actions may come from one row.
     if (row !== this.#row) this.#rows.push(text);
     this.#row = row;
+    const [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at] = origin;
     const of = this.#origins;
     of.input.push(input);
     of.line.push(line);

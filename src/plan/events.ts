@@ -17,7 +17,7 @@ export interface Placed {
 /** Plain data. */
 export interface EventState {
   readonly id: string;
-  /** Its newEvent was accepted, or something else of it that tells that it is registered. */
+  /** Its newEvent was accepted, or something else of it by which it is registered. */
   readonly isKnown: boolean;
   /** The id of an unfinished run that registers it. */
   readonly pending: string | undefined;
@@ -30,7 +30,7 @@ export interface EventState {
   /** Places of its own actions that are new. */
   own: number[];
   /** The first action that names it although nobody knows it. */
-  told: Placed | undefined;
+  unknownAt: Placed | undefined;
 }
 
 const MOST_IN_MEMORY = 20_000;
@@ -79,7 +79,7 @@ export class Events {
       bad: undefined,
       currencies: currency === undefined ? [] : [[0, currency]],
       own: [],
-      told: undefined,
+      unknownAt: undefined,
     };
     this.keep(event);
     return event;
@@ -96,9 +96,10 @@ export class Events {
     this.#events.set(event.id, event);
   }
 
-  /** Those that nobody knows and that are told once, in the order of the input. */
-  *told(): Generator<EventState & { readonly told: Placed }> {
-    const sql = "SELECT state FROM event WHERE state ->> '$.told.row' IS NOT NULL ORDER BY state ->> '$.told.row'";
+  /** Those that nothing registers, as far as is known, in the order of the input. */
+  *unknown(): Generator<EventState & { readonly unknownAt: Placed }> {
+    const sql =
+      "SELECT state FROM event WHERE state ->> '$.unknownAt.row' IS NOT NULL ORDER BY state ->> '$.unknownAt.row'";
     for (const batch of this.#store.batches<{ state: string }>(sql))
       for (const { state } of batch) yield JSON.parse(state);
   }

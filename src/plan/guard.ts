@@ -113,24 +113,18 @@ const WHOLE = "*";
 
 /** What is said of a source that makes its actions in another way than when some were entered. */
 function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
-  const found = new Map<string, { readonly finding: Finding; readonly kinds: string[] }>();
+  const changes = new Map<string, { readonly change: Change; readonly kinds: string[] }>();
   for (const { kind, made } of now) {
     const before = then.find((guard) => guard.kind === kind)?.made;
-    if (before === undefined) continue;
-    for (const change of changesOf(before, made)) {
+    for (const change of before === undefined ? [] : changesOf(before, made)) {
       const text = JSON.stringify(change);
-      const known = found.get(text);
-      if (known !== undefined) known.kinds.push(kind);
-      else found.set(text, { finding: changeFinding(source, change), kinds: [kind] });
+      const known = changes.get(text) ?? { change, kinds: [] };
+      changes.set(text, known);
+      known.kinds.push(kind);
     }
   }
-  return [...found.values()].map(({ finding, kinds }) => ({
-    ...finding,
-    message: finding.message.replace(KINDS, kinds.join(", ")),
-  }));
+  return [...changes.values()].map(({ change, kinds }) => changeFinding(source, change, kinds));
 }
-
-const KINDS = "%kinds%";
 
 interface Change {
   readonly what: "ids" | "times" | "key";
@@ -145,7 +139,7 @@ function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): r
     const gone = before.filter((way) => !after.includes(way));
     const added = after.filter((way) => !before.includes(way));
     const isChanged = what === "key" ? gone.length + added.length > 0 : gone.length > 0 && added.length > 0;
-    return isChanged ? [{ what, before: told(gone), after: told(added) }] : [];
+    return isChanged ? [{ what, before: inWords(gone), after: inWords(added) }] : [];
   });
 }
 
@@ -153,18 +147,18 @@ const WHAT = ["ids", "times", "key"] as const;
 
 const waysOf = (text = "[]"): readonly string[] => JSON.parse(text); // as `madeBy` wrote it
 
-const told = (ways: readonly string[]): string => (ways.length === 0 ? "none" : [...new Set(ways)].join(" and "));
+const inWords = (ways: readonly string[]): string => (ways.length === 0 ? "none" : [...new Set(ways)].join(" and "));
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
-const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
+const changeFinding = (source: string, { what, before, after }: Change, kinds: readonly string[]): Finding => ({
   rule: "mapping-changed",
   field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
+  message: `The ${cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
   hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 
-/** So many rows of a night tell something. */
+/** Fewer rows of a night say nothing. */
 const LEAST_ROWS = 50;
 const NIGHTS = 2;
 const HARDLY_ANY = 0.1;

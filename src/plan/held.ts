@@ -80,7 +80,7 @@ function reportHeld(store: Store, read: RowsRead): void {
     for (const { subject, cause, ...of } of batch) read.note(of, dependsOnBad(subject, read.lineOf(cause)), "error");
 }
 
-/** As many causes, and rows of a cause, are told by their place. */
+/** As many causes, and rows of a cause, are shown with their place. */
 const MOST_CAUSES = 1000;
 const FIRST = 3;
 

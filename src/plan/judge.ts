@@ -49,11 +49,11 @@ type Stored = readonly [
 
 const JUDGED = "UPDATE action SET verdict = ?, why = ?, cause = ?, reason = ?, mark = ?, run = ?, at = ? WHERE seq = ?";
 
-/** Of a row of which something would be told and not sent, a person who resends it means that, and not what else it gives. */
+/** Of a row of which something would be reported and not sent, a person who resends it means that, and not what else it gives. */
 const ASKED_ALONE = `UPDATE action SET verdict = 'sent', why = NULL
   WHERE why = 'again' AND row IN (SELECT row FROM action WHERE why = 'asked')`;
 
-const TOLD: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
+const REPORTED: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** Subjects that are looked up at once. */
 const SUBJECTS_AT_ONCE = 2000;
@@ -210,7 +210,7 @@ class Judge implements Judged {
     if (this.#isAnyEventMoved) this.#nameEvent(items, known);
     const reasons = new Map<number, string>();
     for (const item of items) {
-      const finding = TOLD.has(item.verdict) ? await findingOf(item, this.#lookups) : undefined;
+      const finding = REPORTED.has(item.verdict) ? await findingOf(item, this.#lookups) : undefined;
       if (finding === undefined) continue;
       reasons.set(item.seq, `${finding.rule}: ${finding.message}`);
       this.#report(item, finding);
@@ -288,10 +288,10 @@ class Judge implements Judged {
     this.#writeSent();
     if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
     if (this.#read.problems.severityOf("event-not-registered") === "off") return;
-    for (const { id, told } of this.events.told()) {
+    for (const { id, unknownAt } of this.events.unknown()) {
       // Before what else is found of the action.
-      const of = { row: told.row, place: told.place - 0.5 };
-      const isOfSource = this.#read.isOfSource(told.row);
+      const of = { row: unknownAt.row, place: unknownAt.place - 0.5 };
+      const isOfSource = this.#read.isOfSource(unknownAt.row);
       this.#read.note(of, unknownEvent(id, this.#options.hasEnvironment, isOfSource), "warn");
     }
   }

@@ -1,16 +1,16 @@
-/** The thread that looks at a large file. What it began with is a `Job`; it says `Told`, and is told when it may go on. */
+/** The thread that looks at a large file. What it began with is a `Job`; it sends `Message`s, and hears when it may go on. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { Failure } from "../failure.ts";
 import { createMapper } from "../map/create-mapper.ts";
 import { openInput } from "../read/input.ts";
 import { Look, type Understood } from "./look.ts";
-import type { Job, Thrown, Told } from "./thread.ts";
+import type { Job, Message, Thrown } from "./thread.ts";
 
 const { file, opening, mapping, rules, most }: Job = workerData; // as thread.ts gives it
 const port = parentPort;
 if (port === null) throw new Error("This file is the beginning of a thread.");
-const tell = (told: Told): void => port.postMessage(told);
+const send = (message: Message): void => port.postMessage(message);
 
 let room = most;
 let wake = (): void => {};
@@ -32,11 +32,11 @@ try {
         wake = resolve;
       });
     room -= 1;
-    tell({ kind: "batch", looked: JSON.stringify(looked), batch });
+    send({ kind: "batch", looked: JSON.stringify(looked), batch });
   }
-  tell({ kind: "end", understood: understood(), whole: look.whole });
+  send({ kind: "end", understood: understood(), whole: look.whole });
 } catch (cause) {
-  tell({ kind: "end", understood: understood(), whole: thrownOf(cause) });
+  send({ kind: "end", understood: understood(), whole: thrownOf(cause) });
 }
 port.close();
 

@@ -41,7 +41,7 @@ export interface Looked {
   readonly event?: string | undefined;
 }
 
-/** Of a row that is bad, of which something is told, or that is from rejects. */
+/** Of a row that is bad, of which something is reported, or that is from rejects. */
 export interface Unusual {
   readonly findings: readonly Finding[];
   readonly isBad: boolean;

@@ -92,7 +92,7 @@ export interface Plan extends Disposable {
   readonly bodies: () => Generator<readonly string[]>;
   /** The new actions by identity, as the ledger enters or adopts them. */
   readonly byKey: () => AsyncGenerator<readonly NewAction[]>;
-  /** Rows that are told and not sent, in the order of the input. */
+  /** Rows that are reported and not sent, in the order of the input. */
   readonly notSent: () => Generator<RowNotSent>;
   /** Bad rows, by their digests, whose corrected version the ledger knows. */
   readonly corrected: () => readonly Corrected[];
@@ -217,9 +217,9 @@ function* rowsNotSent(store: Store, read: RowsRead): Generator<RowNotSent> {
     place: number | null;
   };
   for (const batch of store.batches<Found>(NOT_SENT))
-    for (const { digest: bad, run, seq, place: _, cause, reason: told, ...row } of batch) {
+    for (const { digest: bad, run, seq, place: _, cause, reason: known, ...row } of batch) {
       const input = read.inputs[row.input];
-      const reason = told ?? `depends-on-invalid: ${dependsText(read.lineOf(cause ?? 0))}`;
+      const reason = known ?? `depends-on-invalid: ${dependsText(read.lineOf(cause ?? 0))}`;
       const position = { run: run === null ? undefined : read.runs.idOf(run), seq };
       const digest = row.state === "unclear" ? digestOf(row, input) : (bad ?? undefined);
       yield { ...row, reason, source: input?.name ?? "", digest, position };

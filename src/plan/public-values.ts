@@ -16,7 +16,7 @@ const TRAIT = '"trait_type":"';
 
 /** Looks at the rows of one file until each kind of value was seen. */
 export class PublicValues {
-  /** Public fields of `{action, data}` rows, whose keys no header tells. */
+  /** Public fields of `{action, data}` rows, whose keys no header names. */
   readonly fields = new Set<FieldName>();
   /** The first value of each public field of free text. */
   readonly texts = new Map<FieldName, string>();

@@ -1,4 +1,4 @@
-/** The rows of all inputs, file by file: looked at (look.ts), told, and stored. What depends on other rows comes after (judge.ts). */
+/** The rows of all inputs, file by file: looked at (look.ts), reported, and stored. What depends on other rows comes after (judge.ts). */
 
 import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
@@ -138,7 +138,11 @@ class Rows {
     for (const looked of rows) {
       const { index, line, text } = looked;
       const what = unusual.get(index);
-      const at: At = { row: of.before + index + 1, input: of.number, ...(await this.#positionOf(what)) };
+      const at: At = {
+        row: of.before + index + 1,
+        input: of.number,
+        ...(what === undefined ? USUAL : await this.#positionOf(what)),
+      };
       const found = corrected.get(index);
       const digest = found?.digest ?? what?.digest;
       if (found !== undefined && found.accepted.length > 0) {
@@ -179,8 +183,7 @@ class Rows {
   }
 
   /** Where a row of rejects was first read. */
-  async #positionOf(unusual: Unusual | undefined): Promise<Pick<At, "position" | "isLeft">> {
-    const { own, isLeft = false } = unusual ?? {};
+  async #positionOf({ own, isLeft }: Unusual): Promise<Pick<At, "position" | "isLeft">> {
     if (own === undefined) return { position: undefined, isLeft };
     this.read.hasPositions = true;
     return { position: { run: await this.read.runs.numberOf(own.run), seq: own.seq }, isLeft };
@@ -221,6 +224,8 @@ function isWorthThread({ path }: InputFile): boolean {
   const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
   return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
+
+const USUAL = { position: undefined, isLeft: false };
 
 interface BadRow {
   readonly digest: string;

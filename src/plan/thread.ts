@@ -23,7 +23,7 @@ export interface Job {
 }
 
 /** What the thread gives. An error crosses the border as plain data. */
-export type Told =
+export type Message =
   /** Rows as text: of so many small objects, that is less than half the work. */
   | { readonly kind: "batch"; readonly looked: string; readonly batch: Omit<Batch, "looked"> }
   | { readonly kind: "end"; readonly understood: Understood | undefined; readonly whole: Whole | Thrown };
@@ -65,9 +65,9 @@ export class ThreadLook implements AsyncDisposable {
     try {
       // Whatever else ends it must not leave the program waiting.
       const messages = on(this.#worker, "message", { close: ["exit"], signal });
-      for await (const [told] of messages as AsyncIterable<[Told]>) {
-        if (told.kind === "end") return this.#end(told);
-        yield { ...told.batch, looked: JSON.parse(told.looked) };
+      for await (const [message] of messages as AsyncIterable<[Message]>) {
+        if (message.kind === "end") return this.#end(message);
+        yield { ...message.batch, looked: JSON.parse(message.looked) };
         this.#worker.postMessage("next");
       }
     } catch (cause) {
@@ -77,7 +77,7 @@ export class ThreadLook implements AsyncDisposable {
     throw endedEarly();
   }
 
-  #end({ understood = this.understood, whole }: Extract<Told, { kind: "end" }>): void {
+  #end({ understood = this.understood, whole }: Extract<Message, { kind: "end" }>): void {
     this.understood = understood;
     if ("message" in whole) throw thrown(whole);
     this.#whole = whole;

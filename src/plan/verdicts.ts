@@ -15,7 +15,7 @@ export type Verdict = (typeof VERDICTS)[number];
  * should show is missing; times fall within the input; it was unclear before, and nothing of its row was changed in the
  * rejects, or these name a run that the ledger does not know; `--limit` leaves out whether an accepted one stands behind it. Why
  * it is held: a bad row, or another run. One that is sent may be but a copy of another one of this input. With `--resend`, why it is
- * new: it was sent before (`again`), or would be told and not sent (`asked`).
+ * new: it was sent before (`again`), or would be reported and not sent (`asked`).
  */
 type Why =
   | "came-back"
@@ -146,7 +146,7 @@ function judgeKind(items: readonly Item[], known: readonly KnownAction[], judgin
   if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted, judging.isCut);
 }
 
-/** Sent, changed, or told apart by nothing: by marks alone. Gives the first item of each mark. */
+/** Sent, changed, or unclear, by marks alone. Gives the first item of each mark. */
 function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<string, Item> {
   const here = new Map<string, Item>();
   for (const [at, item] of items.entries()) {

@@ -21,7 +21,7 @@ export interface Lookups {
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Undefined where there is nothing to say. What is held is told once all that is held is known. */
+/** Undefined where there is nothing to say. What is held is reported once all that is held is known. */
 export async function findingOf(item: Item, lookups: Lookups): Promise<Finding | undefined> {
   switch (item.verdict) {
     case "changed":
@@ -49,15 +49,15 @@ const EITHER = "If it is new, stream its row alone with --resend; if it is known
 
 async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "message" | "hint">> {
   const values = await differences(item, lookups);
-  const told = values.length === 0 ? "" : `: ${values.join(", ")}`;
+  const shownValues = values.length === 0 ? "" : `: ${values.join(", ")}`;
   const { other } = item;
   if (other !== undefined && !isAccepted(other))
     return {
-      message: `The same ${item.kind} stands at ${placeText(lookups.lineOf(other.row))} with other content, and is not sent twice${told}.`,
+      message: `The same ${item.kind} stands at ${placeText(lookups.lineOf(other.row))} with other content, and is not sent twice${shownValues}.`,
       hint: "Remove the row that is no longer right.",
     };
   return {
-    message: `It was accepted with other content and is not sent again${told}.`,
+    message: `It was accepted with other content and is not sent again${shownValues}.`,
     hint: REMEDY[actionSpec(item.kind).effect] ?? OTHER,
   };
 }
@@ -175,7 +175,7 @@ function shown(field: string, data: Data): string {
   return isPersonal(field) ? masked(text) : cleanText(text, 60);
 }
 
-/** The finding about an event that nobody knows, told once. */
+/** About an event that nothing registers, as far as is known: once. */
 export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: boolean): Finding {
   const check = hasEnvironment
     ? "Set complete: true in the environment if all of its events were registered from here."

@@ -11,8 +11,7 @@ import { setAside } from "../disk/aside.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { inspectOutput, isPlainFile, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
-import { openPromiseFile, openPromiseStream, type PromiseWriter, type WhyElsewhere } from "../write/promise-file.ts";
-import { promiseFormat, promisesHeader } from "../write/promises.ts";
+import type { PromiseWriter, WhyElsewhere } from "../write/promise-file.ts";
 import type { RunContext } from "./context.ts";
 
 /** The promises file of the working folder where none is named. */
@@ -87,8 +86,10 @@ export async function makeWayForOutput(
 
 /** Why lines as they are written now don't fit into a table that is there. */
 async function otherColumns(path: string, { state }: OutputState, safeCsv: boolean): Promise<string | undefined> {
+  if (state !== "ours") return undefined;
+  const { promiseFormat, promisesHeader } = await import("../write/promises.ts");
   const header = promisesHeader(promiseFormat(path), safeCsv);
-  if (state !== "ours" || header === "") return undefined;
+  if (header === "") return undefined;
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(header.length));
   if (bytesRead === 0 || buffer.toString() === header) return undefined;
@@ -110,6 +111,7 @@ export async function openPromises(
   environment: Pick<Environment, "name">,
   waitMs = OUTPUT_WAIT_MS,
 ): Promise<PromiseWriter> {
+  const { openPromiseFile, openPromiseStream } = await import("../write/promise-file.ts");
   const { progress, cwd, promisesTo: stream, stop: signal } = context;
   const { output } = run;
   const elsewhere = (path: string, why: WhyElsewhere): void =>
