@@ -141,23 +141,47 @@ function judgeKind(items: readonly Item[], known: readonly KnownAction[], judgin
   const [first] = items;
   if (first === undefined) return;
   const accepted = acceptedOf(first.kind, known);
-  const here = judgeMarks(items, accepted);
+  const here = judgeMarks(items, accepted, new Again(first.kind, known));
   judgeTimes(items, accepted, here, judging);
   if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted, judging.isCut);
 }
 
+/** Whether what comes back was sent or adopted again: a person decided so. */
+class Again {
+  /** In the order in which they were read; none where nothing was sent twice. */
+  readonly #accepted: readonly KnownAction[];
+  /** Up to here each stands for an item. */
+  #at = 0;
+
+  constructor(kind: ActionName, known: readonly KnownAction[]) {
+    const ofKind = known.filter((one) => one.kind === kind);
+    const isAny = ofKind.some(({ mark }) => timesOf(mark) > 1);
+    this.#accepted = isAny ? ofKind.toSorted((one, other) => (isBefore(one.position, other.position) ? -1 : 1)) : [];
+  }
+
+  /** Whether one of this mark was accepted behind all that stand for the items before. Each stands for one item. */
+  has(mark: string): boolean {
+    const found = this.#accepted.findIndex((one, at) => at >= this.#at && baseOf(one.mark) === mark);
+    if (found === -1) return false;
+    this.#at = found + 1;
+    return true;
+  }
+}
+
 /** Sent, changed, or unclear, by marks alone. Gives the first item of each mark. */
-function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<string, Item> {
+function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): ReadonlyMap<string, Item> {
   const here = new Map<string, Item>();
   for (const [at, item] of items.entries()) {
     const { mark } = item;
     if (mark === undefined || item.verdict !== "new") continue;
     const first = here.get(mark);
     const known = accepted.get(mark);
+    const isRepeated = items[at - 1]?.mark === mark;
+    const wasAccepted = !isRepeated && again.has(mark);
     if (item.isLeft && (known === undefined || (comesBack(mark) && isBefore(known.position, item.position)))) {
       set(item, "unclear", "left", known);
     } else if (first !== undefined) {
-      const cameBack = comesBack(mark) && items[at - 1]?.mark !== mark;
+      const cameBack = comesBack(mark) && !isRepeated && !wasAccepted;
       if (first.content !== item.content) set(item, "changed", undefined, first);
       else if (cameBack) set(item, "unclear", "came-back", first);
       else set(item, "sent", known === undefined ? "copy" : undefined, first);
@@ -279,9 +303,10 @@ function sendAnyway(items: readonly Item[], known: readonly KnownAction[], mode:
     const { kind, mark, verdict } = item;
     if (mark === undefined || item.isCorrected || verdict === "held" || verdict === "bad") continue;
     const name = nameOf(kind, mark);
-    const isCopy = verdict === "sent" && taken.has(name);
+    // Rejects hold what was left; a row that was sent since stays there, and is not sent once more with the next ones.
+    const isDone = verdict === "sent" && (mode === "adopt" || item.isFromRejects || taken.has(name));
     taken.add(name);
-    if (isCopy || (mode === "adopt" && verdict === "sent")) continue;
+    if (isDone) continue;
     const before = times.get(name) ?? 0;
     const isSame = mode === "adopt" && verdict === "changed"; // what is known gets the content of now
     times.set(name, isSame ? before : before + 1);

@@ -65,9 +65,10 @@ async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "mes
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
 const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
-  "register-event": "To change the event, send an updateEvent. If the new value is wrong, correct it at the source.",
+  "register-event": 
+    "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
   "sell-ticket":
-    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, correct it at the source.",
+    "If the new value is right, record it with --adopt; what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
 };
 
 function late(item: Item): Pick<Finding, "message" | "hint"> {

@@ -62,7 +62,7 @@ function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd:
     `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}.`,
     {
       nothingSent: true,
-      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file holds, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat was adopted or in doubt is in no file. Look at the service, move the list of runs away, then adopt again what it has: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
     },
   );
 }

@@ -78,7 +78,9 @@ describe("a ledger that was lost", () => {
       const said = await refused(rig, command);
       expect(said).toContain(LOST);
       expect(said).toContain("Import what it lacks: tickets results --import a.ndjson --env playground");
-      expect(said).toMatch(/move the list of runs away: mv \S+journal\.ndjson \S+journal\.ndjson\.aside$/m);
+      expect(said).toMatch(
+        /move the list of runs away, then adopt again what it has: mv \S+journal\.ndjson \S+journal\.ndjson\.aside$/m,
+      );
     }
     expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
@@ -179,15 +181,18 @@ describe("a ledger that was lost", () => {
 
   test("while a chunk was on its way is missed also after the import: no file says what became of it", async () => {
     const rig = await salesRig(20);
+    // The request that is on its way reaches nothing, whenever the process dies.
+    rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
     const died = await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"), {
       interruption: { kind: "boundary", point: "projected", time: 2 },
     });
     expect(died.killed).toBe(true);
+    expect(sent(rig)).toBe(10);
     loseLedger(rig);
     await rig.run(importOf("a.ndjson"));
     const said = await refused(rig, to("b.ndjson"));
     expect(said).toContain("it knows 10 of 20 actions");
-    expect(said).toContain("What no file holds, only the service knows");
+    expect(said).toContain("What was adopted or in doubt is in no file");
   });
 
   test("by a run that died before its first request is noticed, too", async () => {
@@ -282,13 +287,16 @@ describe("a ledger that was put back from an older copy", () => {
   test("while a later command on the same run was killed is noticed; an import leaves what is in doubt", async () => {
     const rig = await stopped();
     const putBack = copyLedger(rig);
+    // The request that is on its way reaches nothing, whenever the process dies.
+    rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
     const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "projected", time: 2 } });
     expect(died.killed).toBe(true);
     putBack();
+    expect(sent(rig)).toBe(15);
     expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
     const imported = await rig.run(importOf("a.ndjson"));
     expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("it knows 15 of 20 actions")]);
-    expect(await refused(rig, to("a.ndjson"))).toContain("What no file holds, only the service knows");
+    expect(await refused(rig, to("a.ndjson"))).toContain("What was adopted or in doubt is in no file");
   });
 
   test("with a doubt lets a person settle it, and close the run", async () => {

@@ -110,3 +110,72 @@ test("a whole file behind an interrupted run of its first rows is sent, too", as
   expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 2, alreadySent: 1 } } });
   expect(processedBy(field.sandbox)).toBe("E1 E2 E3");
 });
+
+describe("an update that comes back without time and key", () => {
+  const updates = (...names: readonly string[]): string =>
+    ["ticketId,imageUrl", ...names.map((name) => `T-1,https://example.com/${name}.png`), ""].join("\n");
+  const EVENT = "eventId,eventName,currency\nE-1,Gala,EUR\n";
+  const SALE = "eventId,ticketId,userId,price,orderTime\nE-1,T-1,u1,12.00,1768600000\n";
+
+  async function openSold(...names: readonly string[]) {
+    const field = await openField();
+    await field.write("events.csv", EVENT);
+    await field.write("sales.csv", SALE);
+    await field.write("updates.csv", updates(...names));
+    await field.stream(["events.csv", "sales.csv", "updates.csv"]);
+    return field;
+  }
+
+  test.each(["resend", "adopt"] as const)(
+    "is sent once a person said so with --%s, every night after",
+    async (decision) => {
+      const field = await openSold("A", "B", "A");
+      const decided = await field.stream(["updates.rejects.csv"], { [decision]: true });
+      expect(decided.exitCode, decided.said).toBe(0);
+      const night = await field.stream(["updates.csv"]);
+      expect(night.exitCode, night.said).toBe(0);
+      expect(night.said).toContain("all 3 actions were sent before");
+    },
+  );
+
+  test("is unclear where it comes back once more, and what was decided is not asked again", async () => {
+    const field = await openSold("A", "B", "A");
+    await field.stream(["updates.rejects.csv"], { resend: true });
+    await field.write("updates.csv", updates("A", "B", "A", "B", "A"));
+    const night = await field.stream(["updates.csv"]);
+    expect(night.exitCode, night.said).toBe(4);
+    expect(night.said).toContain("3 already sent, 2 unclear");
+    await field.write("alone.csv", updates("B", "A"));
+    await field.stream(["alone.csv"], { resend: true, action: "updateTicket" });
+    const after = await field.stream(["updates.csv"]);
+    expect(after.exitCode, after.said).toBe(0);
+    expect(after.said).toContain("all 5 actions were sent before");
+  });
+
+  test("is unclear where what was sent again stood before the other one", async () => {
+    const field = await openSold("A");
+    await field.stream(["updates.csv"], { resend: true });
+    await field.write("updates.csv", updates("A", "B"));
+    await field.stream(["updates.csv"]);
+    await field.write("updates.csv", updates("A", "B", "A"));
+    const night = await field.stream(["updates.csv"]);
+    expect(night.exitCode, night.said).toBe(4);
+    expect(night.said).toContain("2 already sent, 1 unclear");
+  });
+
+  test("is sent once, though its row stays in the rejects to which a later night adds another", async () => {
+    const field = await openField();
+    await field.write("events.csv", EVENT);
+    await field.write("sales.csv", `${SALE}E-1,T-2,u1,12.00,1768600000\n`);
+    const of = (ticket: string, ...names: readonly string[]) => updates(...names).replaceAll("T-1", ticket);
+    await field.write("updates.csv", updates("A", "B", "A"));
+    await field.stream(["events.csv", "sales.csv", "updates.csv"]);
+    await field.stream(["updates.rejects.csv"], { resend: true });
+    await field.write("updates.csv", updates("A", "B", "A") + of("T-2", "A", "B", "A").split("\n").slice(1).join("\n"));
+    await field.stream(["updates.csv"]);
+    expect(await field.read("updates.rejects.csv")).toContain("T-1,");
+    const decided = await field.stream(["updates.rejects.csv"], { resend: true });
+    expect(decided.summary?.actions).toMatchObject({ accepted: 1, alreadySent: 1 });
+    expect(processedBy(field.sandbox)).toBe("E-1 T-1 T-2 T-1 T-1 T-1 T-2 T-2 T-2");
+  });
+});
