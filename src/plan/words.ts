@@ -65,7 +65,7 @@ async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "mes
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
 const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
-  "register-event": 
+  "register-event":
     "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
   "sell-ticket":
     "If the new value is right, record it with --adopt; what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
