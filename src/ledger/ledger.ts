@@ -600,6 +600,8 @@ export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions
   about(id: string): Promise<readonly FoundAction[]>;
   /** Enters what promises files say. What the ledger knows stays as it is, so that it can be done again. */
   importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
-  /** Bytes on disk, and actions known. */
-  size(): Promise<{ readonly bytes: number; readonly actions: number }>;
+  /** On disk. */
+  bytes(): Promise<number>;
+  /** How many actions are known. Counts them one by one: some seconds for ten million. */
+  countKnown(): Promise<number>;
 }

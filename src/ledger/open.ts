@@ -62,10 +62,8 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...importMethods(database),
       ...noteMethods(database),
       ...statusMethods(database),
-      size: async () => {
-        const actions = await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`);
-        return { bytes: await database.bytes(), actions: actions ?? 0 };
-      },
+      bytes: () => database.bytes(),
+      countKnown: async () => (await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`)) ?? 0,
       [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
     };
   } catch (cause) {

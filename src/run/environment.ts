@@ -125,7 +125,7 @@ async function ledgerStateOf(environment: Environment): Promise<LedgerState | un
   return {
     holder: await ledger.holder(LOCK),
     lastRun: (await ledger.runs({ last: 1 })).at(-1),
-    bytes: (await ledger.size()).bytes,
+    bytes: await ledger.bytes(),
     server: await ledger.workers?.facts(),
   };
 }

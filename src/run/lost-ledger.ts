@@ -112,7 +112,7 @@ async function actionsInLedger(folder: string, baseUrl: string): Promise<number>
   const path = join(folder, "ledger.db");
   try {
     await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
-    return ledger?.boundTo === baseUrl ? (await ledger.size()).actions : 0;
+    return ledger?.boundTo === baseUrl ? await ledger.countKnown() : 0;
   } catch {
     return 0;
   }

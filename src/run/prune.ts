@@ -23,8 +23,7 @@ export async function prune(
   }
   await using session = await openSession(context, environment, { command: "tickets prune", waitLockMs: waitLock });
   const { ledger } = session;
-  const before = await ledger.size();
+  const bytesBefore = await ledger.bytes();
   const chunks = await ledger.prune(new Date(Date.now() - olderThanMs).toISOString());
-  const after = await ledger.size();
-  return { chunks, bytesBefore: before.bytes, bytesAfter: after.bytes };
+  return { chunks, bytesBefore, bytesAfter: await ledger.bytes() };
 }

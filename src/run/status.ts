@@ -77,7 +77,7 @@ export async function status(
       .reverse(),
     next: runs.findLast(({ summary }) => summary.next !== null)?.summary.next ?? null,
     team: await ledger.workers?.team(),
-    size: await ledger.size(),
+    size: { bytes: await ledger.bytes(), actions: await ledger.countKnown() },
   };
 }
 

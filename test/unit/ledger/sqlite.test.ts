@@ -179,9 +179,8 @@ test("what is pruned is given back to the disk", async () => {
   await filled.endRun(number, { exitCode: 0, at: at(3) });
   await close(filled);
   const ledger = await place.open();
-  const before = await ledger.size();
+  const bytesBefore = await ledger.bytes();
   expect(await ledger.prune(at(4))).toBe(1);
-  const after = await ledger.size();
-  expect(after.bytes).toBeLessThan(before.bytes - 50_000);
-  expect(after.actions).toBe(before.actions);
+  expect(await ledger.bytes()).toBeLessThan(bytesBefore - 50_000);
+  expect(await ledger.countKnown()).toBe(sales.length);
 });
