@@ -51,9 +51,10 @@ export async function insertActions(session: Session, run: number, actions: read
 const ADOPTED = `ON CONFLICT (subject, kind, mark) DO UPDATE SET content = excluded.content, time = excluded.time, event = excluded.event,
   owner = excluded.owner, position_run = excluded.position_run, position_seq = excluded.position_seq`;
 
-/** Part of a transaction: they are known from now on, and nothing is sent. */
+/** Part of a transaction: they are known from now on, and nothing is sent. Of one that stands there several times, the last counts. */
 export async function adoptActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
-  const rows = actions.map((action) => toRow(run, action, null, null));
+  const latest = new Map(actions.map((action) => [JSON.stringify(keyOf(action)), action]));
+  const rows = Array.from(latest.values(), (action) => toRow(run, action, null, null));
   await session.insert(ACTIONS, rows, ADOPTED);
   await insertSpellings(session, actions);
 }

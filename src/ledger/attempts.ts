@@ -106,6 +106,13 @@ export const mayBeSent = (
   AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.number < runs.number AND earlier.state = 'open')
   AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ${words(QUESTION_STATES)})`;
 
+/** Whether the claim counts. If so, nobody else claims the lane before the transaction ends. */
+export async function holdsLane(session: Session, { run, lane, fence }: Claim): Promise<boolean> {
+  const { forUpdate } = session.dialect;
+  const held = sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${forUpdate}`;
+  return (await first(session, held)) !== undefined;
+}
+
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 async function obstacleTo(
   session: Session,

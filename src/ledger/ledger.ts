@@ -443,7 +443,8 @@ export interface Runs {
   /**
    * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
    *
-   * @param actions as in `enterRun`; chunk and place say nothing. @returns the number of the run that stands for it.
+   * @param actions in the order of `enterRun`; chunk and place say nothing. Of one that comes several times, the last counts.
+   * @returns the number of the run that stands for it.
    */
   adopt(run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By): Promise<number>;
   run(id: string): Promise<Run | undefined>;
@@ -491,7 +492,8 @@ export interface Chunks {
   change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
   /**
    * Cuts a chunk that is planned, or was found too large, into planned ones of at most so many actions; the whole run keeps to
-   * that from now on. @returns none where the attempt had been given up. @throws Failure `storage` where its body is damaged.
+   * that from now on. @returns none where the attempt had been given up, or the claim on the lane of what is planned counts no
+   * more. @throws Failure `storage` where its body is damaged.
    */
   split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
   /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */

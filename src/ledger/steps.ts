@@ -2,8 +2,8 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { storeAnswers } from "./answers.ts";
-import { beginAttempt, doubtVanished, endAttempt, selectAttempts } from "./attempts.ts";
-import { cut, mustPass, readBody, readWhole, selectChunks } from "./chunk-life.ts";
+import { beginAttempt, doubtVanished, endAttempt, holdsLane, selectAttempts } from "./attempts.ts";
+import { cut, mustPass, pass, readBody, readWhole, selectChunks } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
 import type { Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
@@ -41,10 +41,15 @@ export const stepMethods = (database: Database): Chunks => ({
     }),
   split: (run, chunk, most, given) =>
     database.write(async (session) => {
-      const { httpStatus, detail } = given;
-      if (!(await endAttempt(session, run, chunk, given))) return [];
+      const { httpStatus, detail, claim, attempt } = given;
+      const isPlanned = claim !== undefined && attempt === undefined;
+      const isOurs = isPlanned ? await holdsLane(session, claim) : await endAttempt(session, run, chunk, given);
+      if (!isOurs) return [];
+      const passed = [session, run, chunk, "split", { httpStatus, detail }] as const;
+      // What is planned may have been closed just now.
+      if (!isPlanned) await mustPass(...passed);
+      else if ((await pass(...passed)) === undefined) return [];
       const numbers = await cut(session, run, chunk, (place) => Math.floor(place / most), "planned");
-      await mustPass(session, run, chunk, "split", { httpStatus, detail });
       await session.run(
         sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
       );

@@ -194,10 +194,10 @@ async function lookAhead(way: Way): Promise<{ readonly chunk: Chunk; readonly bo
   if (chunk === undefined) return { kind: "finished" };
   // One that is at its end needs no stop.
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
-  // Another worker may just be sending it.
-  if (claim === undefined && chunk.count > common.mostActions) {
-    await ledger.split(run, chunk.chunk, common.mostActions, { at: new Date().toISOString(), class: "too large" });
-    return await lookAhead(way);
+  if (chunk.count > common.mostActions) {
+    const given = { at: new Date().toISOString(), class: "too large", claim };
+    const parts = await ledger.split(run, chunk.chunk, common.mostActions, given);
+    return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
   }
   return { chunk, body: await ledger.body(run, chunk.chunk) };
 }

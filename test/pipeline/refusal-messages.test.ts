@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { type Asked, type Field, makeContext, openField, verbs } from "../support/context.ts";
+import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
 
 type Attempt = (context: Asked["context"], field: Field) => Promise<unknown>;
 
@@ -156,11 +157,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Give a ticketId, an eventId, an nftId or an actionPromise.",
   ],
   [
-    (context) => verbs.status({ ...STATUS, run: "abcdef12" }, context),
-    "There is no ledger of local at state/local/ledger.db.",
-    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
-  ],
-  [
     (context) => verbs.settle({ run: "abc", decision: "sent", json: true, first: 1 }, context),
     "--first counts the actions of one chunk that you decide about. Nothing was settled.",
     "Add --chunk N, and --sent or --not-sent.",
@@ -234,11 +230,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Set it to something like http://proxy.example.com:3128, or bypass it with NO_PROXY.",
   ],
   [
-    (context, field) => sendTo("p.ndjson")({ ...context, env: { ...context.env, TICKETS_LOCAL_BASE_URL: "" } }, field),
-    'No environment "local" (TICKETS_ENV) is configured. There are: sandbox.',
-    "Set TICKETS_LOCAL_BASE_URL and TICKETS_LOCAL_API_KEY, or declare it under environments in tickets.config.yaml.",
-  ],
-  [
     (context, field) =>
       sendTo("p.ndjson")({ ...context, env: { ...context.env, TICKETS_LOCAL_BASE_URL: "http://example.com" } }, field),
     "TICKETS_LOCAL_BASE_URL is http: to example.com; without https, only this machine (localhost, 127.0.0.1, [::1]) is allowed. Nothing was sent.",
@@ -274,22 +265,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     (context) => verbs.init({ files: [], output: "x.json", moveAside: false }, context),
     "x.json does not end in .yaml; the config is written as YAML.",
     "Name a file that ends in .yaml.",
-  ],
-  [
-    async (context, field) => {
-      await field.write("a.csv", "");
-      return verbs.init({ files: ["a.csv"], moveAside: false }, context);
-    },
-    "a.csv is empty: there is nothing to guess from.",
-    "Give an export that has its header and some rows.",
-  ],
-  [
-    async (context, field) => {
-      await field.write("a.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
-      return verbs.init({ files: ["a.ndjson"], moveAside: false }, context);
-    },
-    "a.ndjson holds actions already ({action, data}); they need no config.",
-    "Check it: tickets validate a.ndjson",
   ],
   [
     async (context, field) => {
@@ -332,15 +307,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [
     async (context, field) => {
-      await field.write("file", "");
-      const env = { ...context.env, TICKETS_STATE_DIR: join(field.folder, "file") };
-      return verbs.status(STATUS, { ...context, env });
-    },
-    "FOLDER/file is a file, and the ledger FOLDER/file/local/ledger.db can't be below it.",
-    "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept: name a folder.",
-  ],
-  [
-    async (context, field) => {
       await field.write("scans.csv", ROW);
       const { summary } = await field.stream(["scans.csv"], { maxDuration: 1 });
       const run = summary?.run ?? "";
@@ -349,6 +315,45 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     },
     "Run RUN was closed; it can't be resumed. Nothing was sent.",
     "See its outcome: tickets status RUN --env local",
+  ],
+];
+
+/** Where the ledger is a file of this machine, and where there is no config yet. */
+const ALONE: typeof REFUSED = [
+  [
+    (context) => verbs.status({ ...STATUS, run: "abcdef12" }, context),
+    "There is no ledger of local at state/local/ledger.db.",
+    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
+  ],
+  [
+    (context, field) => sendTo("p.ndjson")({ ...context, env: { ...context.env, TICKETS_LOCAL_BASE_URL: "" } }, field),
+    'No environment "local" (TICKETS_ENV) is configured. There are: sandbox.',
+    "Set TICKETS_LOCAL_BASE_URL and TICKETS_LOCAL_API_KEY, or declare it under environments in tickets.config.yaml.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("a.csv", "");
+      return verbs.init({ files: ["a.csv"], moveAside: false }, context);
+    },
+    "a.csv is empty: there is nothing to guess from.",
+    "Give an export that has its header and some rows.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("a.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+      return verbs.init({ files: ["a.ndjson"], moveAside: false }, context);
+    },
+    "a.ndjson holds actions already ({action, data}); they need no config.",
+    "Check it: tickets validate a.ndjson",
+  ],
+  [
+    async (context, field) => {
+      await field.write("file", "");
+      const env = { ...context.env, TICKETS_STATE_DIR: join(field.folder, "file") };
+      return verbs.status(STATUS, { ...context, env });
+    },
+    "FOLDER/file is a file, and the ledger FOLDER/file/local/ledger.db can't be below it.",
+    "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept: name a folder.",
   ],
 ];
 
@@ -395,9 +400,12 @@ const BROKEN: typeof REFUSED = [
   ],
 ];
 
+const usage = IS_LEDGER_SHARED ? REFUSED : [...REFUSED, ...ALONE, ...OTHER_VERSIONS];
+const storage = IS_LEDGER_SHARED ? [] : BROKEN;
+
 const TOLD = [
-  ...[...REFUSED, ...OTHER_VERSIONS].map((each) => ["usage", ...each] as const),
-  ...BROKEN.map((each) => ["storage", ...each] as const),
+  ...usage.map((each) => ["usage", ...each] as const),
+  ...storage.map((each) => ["storage", ...each] as const),
 ].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
 
 test.each(TOLD)("$code: $message", async ({ code, attempt, message, todo }) => {

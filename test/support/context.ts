@@ -6,6 +6,7 @@
 import { mkdir, mkdtemp, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { checkEnvironment } from "../../src/commands/check-environment.ts";
@@ -32,7 +33,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/stop.ts";
 import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
-import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledger.ts";
+import { IS_LEDGER_SHARED, sharedLedger, withLedger } from "./shared-ledger.ts";
 
 export { KNOWN_RULES } from "../../src/run/settings.ts";
 export type { Stop } from "../../src/send/stop.ts";
@@ -176,6 +177,8 @@ export interface Field {
   readonly write: (name: string, content: string | Buffer | readonly object[]) => Promise<void>;
   readonly read: (name: string) => Promise<string>;
   readonly setFaults: (...rules: readonly object[]) => void;
+  /** Asks the ledger as a person would, with `$1` for a value. */
+  readonly query: (sql: string, ...values: readonly (string | Uint8Array)[]) => Promise<readonly object[]>;
   readonly stream: (
     files: readonly string[],
     options?: Partial<Options<"stream">>,
@@ -206,11 +209,13 @@ export async function openField(settings = "", port = 0): Promise<Field> {
   await mkdir(join(folder, "home"));
   await makeBallast(join(folder, "state", "local"));
   const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
+  /** Where the ledger is shared, the config says so; tests see it as they wrote it. */
+  let config = "";
   const write: Field["write"] = async (name, content) => {
     const isText = typeof content === "string" || Buffer.isBuffer(content);
     const text = isText ? content : content.map((row) => `${JSON.stringify(row)}\n`).join("");
-    const isConfig = shared !== undefined && name === CONFIG;
-    await writeFile(join(folder, name), isConfig ? withLedger(String(text), shared) : text);
+    if (name === CONFIG) config = String(text);
+    await writeFile(join(folder, name), shared !== undefined && name === CONFIG ? withLedger(config, shared) : text);
     // No export that is being written just now, whose end would be watched.
     const aWhileAgo = new Date(Date.now() - 3_600_000);
     await utimes(join(folder, name), aWhileAgo, aWhileAgo);
@@ -218,10 +223,19 @@ export async function openField(settings = "", port = 0): Promise<Field> {
   if (settings !== "") await write(CONFIG, `environments:\n  local:\n    ${settings}\n`);
   else if (shared !== undefined) await write(CONFIG, "");
   const ownEnv = { ...environmentOf(folder, sandbox.url), ...shared?.env };
+  /** Another folder of state is another machine, with a ledger of its own. */
+  const envOf = async (env: NodeJS.ProcessEnv = {}): Promise<NodeJS.ProcessEnv> => ({
+    ...ownEnv,
+    ...(env.TICKETS_STATE_DIR === undefined ? {} : await shared?.elsewhere(env.TICKETS_STATE_DIR)),
+    ...env,
+  });
   const ask: Field["ask"] = async (verb, options, env) => {
-    const asked = makeContext(folder, { ...ownEnv, ...env });
+    const asked = makeContext(folder, await envOf(env));
     const carryOut = verbs[verb] as (given: typeof options, context: Context) => Promise<number>; // of that verb
+    const makesConfig = verb === "init" && shared !== undefined;
+    if (makesConfig && config === "") await rm(join(folder, CONFIG));
     const exitCode = await exitCodeOf(asked, () => carryOut(options, asked.context));
+    if (makesConfig) await write(CONFIG, await readFile(join(folder, CONFIG)).catch(() => ""));
     return { exitCode, said: asked.said(), out: asked.out() };
   };
   const runs: Field["runs"] = async (more) => {
@@ -246,10 +260,16 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     env: ownEnv,
     sandbox,
     write,
-    read: (name) => readFile(join(folder, name), "utf8"),
+    read: async (name) =>
+      shared !== undefined && name === CONFIG ? config : await readFile(join(folder, name), "utf8"),
+    async query(sql, ...values) {
+      if (shared !== undefined) return await shared.query(sql, values);
+      using file = new DatabaseSync(join(folder, "state", "local", "ledger.db"));
+      return file.prepare(sql.replaceAll(/\$\d/g, "?")).all(...values);
+    },
     setFaults: (...rules) => sandbox.setFaults(parseFaultScript({ seed: 1, rules }, "test")),
     async stream(files, options = {}, { env, asked: onAsked, ...watch } = {}) {
-      const asked = makeContext(folder, { ...ownEnv, ...env }, watch);
+      const asked = makeContext(folder, await envOf(env), watch);
       onAsked?.(asked);
       const { flags, ...more } = options;
       const command = { files, json: true, ...more, flags: { retries: 0, ...flags } };
@@ -259,13 +279,6 @@ export async function openField(settings = "", port = 0): Promise<Field> {
 }
 
 const CONFIG = "tickets.config.yaml";
-
-/** The same config, by which the ledger of `local` is in PostgreSQL. */
-function withLedger(config: string, shared: SharedLedger): string {
-  const own = `environments:\n  local:\n    ${shared.settings}\n`;
-  const environments = /^environments:\n {2}local:\n/m;
-  return environments.test(config) ? config.replace(environments, own) : `${own}${config}`;
-}
 
 /** As large as the ledger's own, and empty: to write that out takes longer than most tests. */
 export async function makeBallast(directory: string): Promise<void> {

@@ -38,8 +38,14 @@ export interface PostgresServer {
   readonly url: string;
   /** A name that no other test has. */
   readonly newSchema: () => string;
-  /** Asks as the administrator. */
-  readonly query: (sql: string, values?: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Another database, by its address. */
+  readonly newDatabase: () => Promise<string>;
+  /** Asks as the administrator. @param schema whose tables need not be named by it. */
+  readonly query: (
+    sql: string,
+    values?: readonly unknown[],
+    schema?: string,
+  ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The same, in a process of its own: it goes on while this one waits for a reply. Statements one by one. */
   readonly meanwhile: (...statements: readonly string[]) => Promise<void>;
 }
@@ -126,9 +132,10 @@ function configure(data: string, settings: Readonly<Record<string, string>>, fil
 function toServer(cluster: Cluster, folder: string): OwnServer {
   const { data, port } = cluster;
   let schemas = 0;
-  const query: PostgresServer["query"] = async (sql, values) => {
+  const query: PostgresServer["query"] = async (sql, values, schema) => {
     const client = await connected(cluster, DATABASE);
     try {
+      if (schema !== undefined) await client.query(`SET search_path TO ${schema}`);
       return (await client.query(sql, values === undefined ? undefined : [...values])).rows;
     } finally {
       await client.end();
@@ -140,6 +147,12 @@ function toServer(cluster: Cluster, folder: string): OwnServer {
     newSchema() {
       schemas += 1;
       return `test_${process.pid}_${schemas}`;
+    },
+    async newDatabase() {
+      schemas += 1;
+      const name = `other_${process.pid}_${schemas}`;
+      await query(`CREATE DATABASE ${name} OWNER ${USER}`);
+      return `postgres://${USER}:${PASSWORD_IN_ADDRESS}@127.0.0.1:${port}/${name}`;
     },
     query,
     async meanwhile(...statements) {

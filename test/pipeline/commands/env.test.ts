@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { failureOf, openFolders, PROJECT } from "../../support/config-files.ts";
 import { makeContext, type Options, openField, verbs } from "../../support/context.ts";
+import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const SECRET = "5EcReT-k3y";
 const TEXT = `environments:
@@ -112,18 +113,21 @@ describe("tickets env", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  test("an existing ledger is not NEW; its lock, its last run and its size are told", async () => {
-    const field = await openField();
-    await field.write("events.csv", "eventId,currency\nE,EUR\n");
-    const { summary } = await field.stream(["events.csv"]);
-    using lock = new DatabaseSync(join(field.folder, "state", "local", "environment.lock"));
-    lock.exec("BEGIN EXCLUSIVE");
-    const { out } = await field.ask("env", { name: "local" });
-    expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);
-    expect(out).toMatch(
-      new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\d+ \\w+ \\d+:\\d+\n  size      `),
-    );
-  });
+  test.skipIf(IS_LEDGER_SHARED)(
+    "an existing ledger is not NEW; its lock, its last run and its size are told",
+    async () => {
+      const field = await openField();
+      await field.write("events.csv", "eventId,currency\nE,EUR\n");
+      const { summary } = await field.stream(["events.csv"]);
+      using lock = new DatabaseSync(join(field.folder, "state", "local", "environment.lock"));
+      lock.exec("BEGIN EXCLUSIVE");
+      const { out } = await field.ask("env", { name: "local" });
+      expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);
+      expect(out).toMatch(
+        new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\d+ \\w+ \\d+:\\d+\n  size      `),
+      );
+    },
+  );
 
   test("--json is one document with the same", async () => {
     const { code, out } = await show({ [PROJECT]: TEXT }, { env: "playground", json: true });

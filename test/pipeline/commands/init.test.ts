@@ -196,8 +196,8 @@ describe("what the service is told by the config of a file beside sales that it 
     const field = await sold();
     const before = [...field.sandbox.engine.processed()].length;
     await field.write(name, text);
-    const { context } = makeContext(field.folder, {});
-    expect(await verbs.init({ files: [name], moveAside: false }, context)).toBe(0);
+    const made = await field.ask("init", { files: [name] });
+    expect(made.exitCode, made.said).toBe(0);
     const asked = Object.entries(answers);
     if (asked.length > 0) expect((await field.stream([name])).exitCode).toBe(2);
     let yaml = await field.read("tickets.config.yaml");

@@ -301,7 +301,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
   it("adopted actions: sent, without a chunk; known ones get the content of now", async (ledger) => {
     const first = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
     await send(ledger, first, [accepted(1)]);
-    const { actions } = planned([{ sales: [{ id: "a", price: "20" }, { id: "b" }] }]);
+    const { actions } = planned([{ sales: [{ id: "a", price: "20" }, { id: "b", price: "19" }, { id: "b" }] }]);
     const run = newRun();
     const number = await ledger.adopt(run, each([actions]), BY);
     expect(await known(ledger, "a", "b")).toEqual(["t:a sent 1 0", "t:b sent  "]);
@@ -309,6 +309,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
       content: "price=20",
       position: { run: number, seq: 1 },
     });
+    expect(await ledger.actionsOf(["t:b"])).toMatchObject([{ content: "price=18", position: { run: number, seq: 3 } }]);
     expect(await ledger.run(run.run)).toMatchObject({ kind: "adopted", state: "finished" });
     expect(await ledger.settlements(number)).toMatchObject([{ reason: "looked it up" }]);
     expect((await ledger.about("b")).map(({ outcome }) => outcome)).toEqual(["adopted"]);

@@ -360,6 +360,16 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await other.chunks(run)).toMatchObject([{ state: "in doubt", detail: "a late answer says: too large" }]);
   });
 
+  test("cut what is planned only under the claim that counts", async () => {
+    const { one, first, second, run, claim } = await twoWorkers({ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] });
+    await first.release(claim);
+    const theirs = (await second.take(1)) ?? expect.fail("it is free");
+    const given = { at: at(1), class: "too large" };
+    expect(await one.split(run, 1, 2, { ...given, claim })).toEqual([]);
+    expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toMatchObject([{ count: 2 }, { count: 1 }]);
+    expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toEqual([]);
+  });
+
   test("send no more once the service rejected too many actions of all", async () => {
     const { second, begin, answer } = await twoWorkers(
       { sales: [{ id: "a" }, { id: "b" }] },
