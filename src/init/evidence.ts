@@ -202,37 +202,22 @@ export const textIn = (cells: readonly string[], { index }: Column): string => (
 export const isUniqueButForGaps = ({ distinct, filled, rows }: Column): boolean =>
   distinct === filled && filled * 20 >= rows * 19;
 
-/** Numbers and times of day. Some of them may be anything unless their column is named like a time. */
-const BARE_TIMES: readonly {
-  readonly kind: Times["kind"];
-  readonly format: string;
-  readonly pattern: RegExp;
-  readonly needsName?: true;
-}[] = [
+/** Numbers and times of day, which may be anything: of those with `true`, only where the column is named like a time. */
+const BARE_TIMES: readonly (readonly [Times["kind"], format: string, RegExp, needsName?: true])[] = [
   // From 2014 to 2034.
-  { kind: "unix", format: "unix", pattern: /^(?:1[4-9]\d|20[0-3])\d{7}$/ },
-  { kind: "unix", format: "unix-ms", pattern: /^(?:1[4-9]\d|20[0-3])\d{10}$/ },
+  ["unix", "unix", /^(?:1[4-9]\d|20[0-3])\d{7}$/],
+  ["unix", "unix-ms", /^(?:1[4-9]\d|20[0-3])\d{10}$/],
   // From 2000 to 2039.
-  { kind: "serial", format: "spreadsheet", pattern: /^(?:3[7-9]|4\d|50)\d{3}(?:[.,]\d+)?$/, needsName: true },
-  { kind: "date", format: "yyyyMMdd", pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d$/, needsName: true },
-  {
-    kind: "time",
-    format: "yyyyMMddHHmm",
-    pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d[0-2]\d[0-5]\d$/,
-    needsName: true,
-  },
-  {
-    kind: "time",
-    format: "yyyyMMddHHmmss",
-    pattern: /^20[0-3]\d(?:0[1-9]|1[0-2])[0-3]\d[0-2]\d(?:[0-5]\d){2}$/,
-    needsName: true,
-  },
-  { kind: "clock", format: "H:mm", pattern: /^\d{1,2}:\d{2}$/ },
-  { kind: "clock", format: "H:mm:ss", pattern: /^\d{1,2}:\d{2}:\d{2}$/ },
-  { kind: "clock", format: "h:mm a", pattern: /^\d{1,2}:\d{2}\s?[ap]\.?\s?m\.?$/i },
-  { kind: "clock", format: "h:mm:ss a", pattern: /^\d{1,2}:\d{2}:\d{2}\s?[ap]\.?\s?m\.?$/i },
-  { kind: "clock", format: "H'h'mm", pattern: /^\d{1,2}h\d{2}$/ },
-  { kind: "clock", format: "H.mm", pattern: /^[0-2]?\d\.[0-5]\d$/, needsName: true },
+  ["serial", "spreadsheet", /^(?:3[7-9]|4\d|50)\d{3}(?:[.,]\d+)?$/, true],
+  ["date", "yyyyMMdd", /^20[0-3]\d[01]\d[0-3]\d$/, true],
+  ["time", "yyyyMMddHHmm", /^20[0-3]\d[01]\d[0-3]\d[0-2]\d[0-5]\d$/, true],
+  ["time", "yyyyMMddHHmmss", /^20[0-3]\d[01]\d[0-3]\d[0-2]\d[0-5]\d[0-5]\d$/, true],
+  ["clock", "H:mm", /^\d{1,2}:\d{2}$/],
+  ["clock", "H:mm:ss", /^\d{1,2}:\d{2}:\d{2}$/],
+  ["clock", "h:mm a", /^\d{1,2}:\d{2}\s?[ap]\.?\s?m\.?$/i],
+  ["clock", "h:mm:ss a", /^\d{1,2}:\d{2}:\d{2}\s?[ap]\.?\s?m\.?$/i],
+  ["clock", "H'h'mm", /^\d{1,2}h\d{2}$/],
+  ["clock", "H.mm", /^[0-2]?\d\.[0-5]\d$/, true],
 ];
 
 /** Undefined where no single format reads nine in ten cells. */
@@ -242,10 +227,10 @@ function timesOf(column: Cells & Pick<Column, "name">): Times | undefined {
   if (first === undefined) return undefined;
   const isNamed = says(column.name, "time") && timeKindOf(column.name) !== undefined;
   const bare = BARE_TIMES.find(
-    ({ pattern, needsName }) => (isNamed || needsName === undefined) && areMost(column, (text) => pattern.test(text)),
+    ([, , pattern, needsName]) => (isNamed || !needsName) && areMost(column, (text) => pattern.test(text)),
   );
   if (bare !== undefined) {
-    const { kind, format } = bare;
+    const [kind, format] = bare;
     const example = kind === "clock" ? first : isoOf(readerOf(format)(first));
     return { kind, example: first, readings: [{ format, fits: texts.length, example, isLocal: kind !== "unix" }] };
   }

@@ -50,6 +50,7 @@ export const WORDS = {
   quantity:
     "quantity qty ticketqty ticketcount tickets numberoftickets nooftickets numtickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
     "spaces bookingspaces seats numseats numberofseats guests persons people admissions adults kids children items units personen erwachsene kinder personnes adultes enfants personas adultos persone adulti personen volwassenen kinderen pessoas platze plaetze " +
+    "adult child kid person guest senior seniors student students concession concessions youth infants erwachsener jugendliche senioren studenten ermassigt ermassigte enfant adulte etudiants nino bambini ragazzi anziani " +
     "pax admits stuck stueck stk stuckzahl stueckzahl places nombredeplaces antal liczba",
   currency: "currency currencycode paidcurrency waehrung wahrung devise valuta divisa moneda moeda munt",
   eventName:
@@ -107,6 +108,8 @@ const NAMES = {
   /** Of each ticket, whatever else the row holds. */
   perTicket:
     /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/,
+  /** Of all tickets of the row, for certain. */
+  total: /^(?:total\w*|subtotal|sum|summe|gesamt\w*|totaal\w*)$/,
   /** What was paid in all, or before or after something else. */
   inAll:
     /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/,

@@ -42,7 +42,7 @@ export function eventIdRule({ all, find }: Columns): { readonly column: Column |
 }
 
 /** The id of what is sold, which is different in every row. */
-export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLists, items }: Columns): Entry {
+export function soldTicketRule({ all, rows, ticket, order, quantities, counts, ticketLists, items }: Columns): Entry {
   const key = "ticketId";
   if (ticketLists !== undefined)
     return {
@@ -57,7 +57,7 @@ export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLis
       value: { inQuotes: `${inner(order)}-{n}` },
       note: `guess: ${quoted(order.name)} is different in ${total}, {n} counts its tickets`,
     };
-  const uniques = all.filter((column) => column.isUnique && mayBeId(column));
+  const uniques = all.filter((column) => column.isUnique && mayBeId(column) && !counts.includes(column));
   if (ticket !== undefined) {
     const where = ticket.isUnique ? total : `${ticket.distinct} of ${rowsText(rows.length)}`;
     const others = uniques.filter((column) => column !== ticket && isIdName(column.name));

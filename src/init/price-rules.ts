@@ -9,41 +9,37 @@ import { type Amounts, type Column, MOST_WORDS, textIn } from "./evidence.ts";
 import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
 import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 
-/** @param prices - columns that may be it, the surest first. */
+/** @param prices - columns that may be it, the surest first. @param quantity - into so many tickets a row is divided. */
 export function priceLines(columns: Columns, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
   if (price === undefined) return [unreadRule(unreadPrice(columns))];
-  const areOfKinds = columns.counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
-  const areRivals = others.length > 0 && areOfKinds && !isUnitPrice(price, columns);
-  const [count, ...counts] = quantity === undefined ? columns.counts : [];
-  const divider = quantity ?? (counts.length === 0 && count?.isNumber ? count : undefined);
-  const ways = (areRivals ? prices : [price]).flatMap((column) =>
-    dividersOf(column, divider, columns.rows, count !== undefined).flatMap((by) =>
-      waysOf(column, by, columns.currency),
-    ),
-  );
-  if (areRivals) return waysLines(ways);
-  const order = priceOfOrder(price, columns, quantity);
-  const several = order ?? (count === undefined ? undefined : priceOfCounted(price, columns));
-  if (several === undefined) return waysLines(ways, others);
-  const all = order === undefined ? "of all of them" : "of the order";
-  const how =
-    order === undefined
-      ? "divide it, or give each kind its own: docs/mapping.md, A quantity"
-      : "the export needs a column with the price of a ticket";
-  const question = `what one ticket cost: ${several}. If that is the price of each, take the next line without its #; if it is that ${all}, ${how}`;
-  return [{ key: "price", value: ask(question), note: REMOVE }, ...ways.map(choice)];
+  const counts = quantity === undefined ? columns.counts : [];
+  const maySayAll = counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
+  const areRivals = others.length > 0 && maySayAll && !isUnitPrice(price, columns);
+  const waysFor = (column: Column): readonly Entry[] =>
+    dividersOf(column, quantity, counts, columns.rows).flatMap((by) => waysOf(column, by, columns.currency));
+  if (areRivals) return waysLines(prices.flatMap(waysFor));
+  const doubt = priceOfOrder(price, columns, quantity) ?? priceOfCounted(price, counts, columns.rows);
+  return doubt === undefined
+    ? waysLines(waysFor(price), others)
+    : asked(`what one ticket cost: ${doubt}`, waysFor(price));
 }
 
+/** A question, and below it the rules that may answer it. */
+const asked = (question: string, ways: readonly Entry[]): readonly Line[] => [
+  { key: "price", value: ask(question), note: "a price is public for good; remove this line" },
+  ...ways.map(choice),
+];
+
+const IF_EACH = "If that is the price of each, take the next line without its #; if it is that of";
+
 /** A row that may be several tickets, with its one amount. */
-function priceOfCounted(price: Column, { counts, rows }: Columns): string | undefined {
-  if (namesTicketPrice(price.name)) return undefined;
+function priceOfCounted(price: Column, counts: readonly Column[], rows: Columns["rows"]): string | undefined {
+  if (counts.length === 0 || namesTicketPrice(price.name)) return undefined;
   const ticketsIn = (cells: readonly string[]): number => counts.reduce((sum, count) => sum + countIn(cells, count), 0);
   const cells = rows.find((each) => ticketsIn(each) > 1) ?? rows[0] ?? [];
-  const shown = [...counts, price].map(
-    (column) => `${cleanText(column.name, 40)} ${cleanText(textIn(cells, column), 20)}`,
-  );
-  return `a row has ${shown.join(", ")}`;
+  const shown = [...counts, price].map((column) => `${column.name} ${textIn(cells, column)}`).join(", ");
+  return `a row has ${cleanText(shown, 120)}. ${IF_EACH} all of them, divide it, or give each kind its own: docs/mapping.md, A quantity`;
 }
 
 function unreadRule(column: Column | undefined): Entry {
@@ -76,31 +72,28 @@ function isUnitPrice(price: Column, { prices, quantities, rows }: Columns): bool
   );
 }
 
-const REMOVE = "a price is public for good; remove this line";
-
 /** The only way as a guess; several as comments, for the user to choose from. */
 function waysLines(ways: readonly Entry[], others: readonly Column[] = []): readonly Line[] {
   const [only, ...more] = ways;
   if (only !== undefined && more.length === 0) return [{ ...only, note: `guess: ${only.note}${alsoText(others)}` }];
-  const question = "one of the next lines, without its #: what one ticket cost";
-  return [{ key: "price", value: ask(question), note: REMOVE }, ...ways.map(choice)];
+  return asked("one of the next lines, without its #: what one ticket cost", ways);
 }
 
 /** By what the amounts of a row of several tickets may have to be divided; undefined: not at all. */
 function dividersOf(
-  column: Column,
+  { name, index }: Column,
   quantity: Column | undefined,
+  counts: readonly Column[],
   rows: Columns["rows"],
-  isAsked: boolean,
 ): readonly (Column | undefined)[] {
-  if (quantity === undefined || namesTicketPrice(column.name)) return [undefined];
-  if (isAsked) return [undefined, quantity];
-  const filled = rows.filter((cells) => textIn(cells, column) !== "" && textIn(cells, quantity) !== "");
+  const [count, ...more] = counts;
+  if (namesTicketPrice(name)) return [undefined];
+  if (quantity === undefined) return count?.isNumber && more.length === 0 ? [undefined, count] : [undefined];
   // The price of one ticket is the same for different numbers of tickets.
-  const isAlike = [...Map.groupBy(filled, (cells) => textIn(cells, column))].some(
-    ([text, of]) => /[1-9]/.test(text) && new Set(of.map((cells) => textIn(cells, quantity))).size > 1,
-  );
-  return says(column.name, "inAll") && !isAlike ? [quantity] : [undefined, quantity];
+  const paid = rows.filter((cells) => /[1-9]/.test(cells[index] ?? ""));
+  const pairs = new Set(paid.map((cells) => `${cells[index]} ${textIn(cells, quantity)}`));
+  const isAlike = new Set(paid.map((cells) => cells[index])).size < pairs.size;
+  return says(name, "total") && !isAlike ? [quantity] : [undefined, quantity];
 }
 
 /** Why an amount may be what several tickets cost. */
@@ -108,10 +101,11 @@ function priceOfOrder(price: Column, columns: Columns, quantity: Column | undefi
   const { ticketLists, items } = columns;
   // An amount of an item is that item's.
   if (price.name.startsWith("item.")) return undefined;
-  const shared = quantity === undefined ? sharedInOrders(price, columns) : undefined;
-  if (shared !== undefined || namesTicketPrice(price.name)) return shared;
-  const list = ticketLists ?? items;
-  return list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`;
+  const list = namesTicketPrice(price.name) ? undefined : (ticketLists ?? items);
+  const why =
+    (quantity === undefined ? sharedInOrders(price, columns) : undefined) ??
+    (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);
+  return why && `${why}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
 }
 
 /**

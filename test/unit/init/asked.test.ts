@@ -111,6 +111,7 @@ describe("rows of several tickets", () => {
     ["Pax", "Qty"],
     ["Standing", "Balcony"],
     ["Tickets", "Guests"],
+    ["Adult", "Concession"],
   ])("the amount of a row is no ticket's before its counts are clear: %s, %s", (one, other) => {
     for (const price of ["Total", "Price", "Amount"]) {
       const csv = bookings(`${one},${other}`, price, "2,1,60.00", "1,0,25.00", "0,2,50.00");
@@ -167,6 +168,18 @@ describe("rows of several tickets", () => {
     ]);
     expect(linesWith("price:", "sales.csv", csv)).toEqual([expect.stringMatching(/^price: "\{Total\}" {3}# guess/)]);
   });
+
+  test.each(["Amount", "Paid", "Gross", "Betrag", "Importe"])(
+    "%s of an order may be of all its tickets or of each",
+    (name) => {
+      const csv = bookings("Qty", name, "2,60.00", "1,25.00", "3,90.00");
+      expect(linesWith("price:", "bookings.csv", csv)).toEqual([
+        expect.stringContaining("<FILL IN: one of the next lines, without its #: what one ticket cost>"),
+        expect.stringMatching(`^#price: "\\{${name}\\}"`),
+        expect.stringMatching(`^#price: \\{from: "\\{${name}\\}", divide: "\\{Qty\\}", places: 2\\}`),
+      ]);
+    },
+  );
 
   test("a text that says how many is a number, and no id", () => {
     const csv = bookings("Ticket", "Total", "2 x Adult,60.00", "1 x Child,25.00", "3 x Adult,90.00");
