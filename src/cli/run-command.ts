@@ -3,6 +3,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { cleanText, quoted } from "../actions/text.ts";
+import { failureText } from "../commands/reporter.ts";
 import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS, type Given } from "./commands.ts";
@@ -146,9 +147,9 @@ function hearWarnings(terminal: Terminal): void {
   process.on("warning", ({ name, message }) => terminal.warn(`${name}: ${cleanText(message, 500)}`));
 }
 
-function tellFailure(terminal: Terminal, { code, message, hint, exitCode }: Explained): void {
-  const about = { event: "failure", code, hint, exitCode } as const;
-  terminal.error(hint === undefined ? message : `${message}\n${hint}`, about);
+function tellFailure(terminal: Terminal, explained: Explained): void {
+  const { code, hint, exitCode } = explained;
+  terminal.error(failureText(explained), { event: "failure", code, hint, exitCode });
 }
 
 /** The document of a command that has no result. */

@@ -10,6 +10,7 @@ import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../
 import { type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
+import { failureText } from "./reporter.ts";
 import { columnsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
 
@@ -40,7 +41,7 @@ export async function showEnvironment(
     reporter.out(parts.filter((part) => part !== undefined).join("\n"));
   }
   if (problem === undefined) return EXIT_CODES.ok;
-  reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  reporter.error(failureText(problem));
   return EXIT_CODES[problem.code];
 }
 

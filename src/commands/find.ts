@@ -15,8 +15,10 @@ import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { shownIf } from "./problems.ts";
+import { failureText } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { columnsOf, layOut } from "./table.ts";
+import { tellNeverSent } from "./words.ts";
 
 export interface FindOptions extends EnvironmentOptions {
   readonly id: string;
@@ -35,8 +37,7 @@ export async function find(options: FindOptions, context: Context): Promise<numb
   const { environment } = await loadSettings(core, options, "any");
   const found = await lookFor(core, environment, id);
   const { problem, actions } = found;
-  if (problem !== undefined)
-    reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) reporter.out(`${stringifyJson(toDocument(id, environment, found))}\n`);
   if (actions.length === 0) tellNothing(id, environment, found, context);
   else if (!options.json) tellFound(id, environment, found, context);
@@ -101,16 +102,15 @@ const LONGEST_ID = 255;
 
 /** What was looked in, and what the id may have been meant to be. */
 function tellNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
-  const place = ledgerPlace(environment, cwd);
   // A ledger that was lost says nothing of what was sent; that is told already.
   if (!found.hasLedger && found.problem !== undefined) return;
   if (!found.hasLedger) {
-    reporter.info(`Nothing was ever sent to ${environment.name} from here: there is no ledger at ${place}.`);
+    tellNeverSent(environment, { reporter, cwd });
     return;
   }
   const nothing = found.problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
   reporter.info(
-    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${place} is exactly this.`,
+    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
   );
   if (found.similar.length > 0)
     reporter.info(`Something was sent about ${found.similar.map((each) => quoted(each, LONGEST_ID)).join(", ")}.`);

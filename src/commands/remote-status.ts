@@ -2,18 +2,16 @@
 
 import { placeText } from "../actions/place.ts";
 import { cleanText, count, number } from "../actions/text.ts";
-import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
-import { ledgerPlace } from "../config/ledger-server.ts";
-import { describeOwnCertificate } from "../config/tls.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import { saysCertificateRefused } from "../send/answer.ts";
-import { proxyOf } from "../send/proxy.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
+import { failureText } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
+import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
+import { tellNeverSent } from "./words.ts";
 
 export interface RemoteStatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -28,14 +26,10 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
   const found = await ask(core, { environment, run: options.run });
   const { problem, hasLedger, stop } = found;
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
-  if (problem !== undefined)
-    reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found))}\n`);
   else if (found.promises > 0) tellCounts(found, context);
-  if (!hasLedger && problem === undefined)
-    reporter.info(
-      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
-    );
+  if (!hasLedger && problem === undefined) tellNeverSent(environment, context);
   else if (hasLedger && found.promises === 0)
     reporter.info(
       options.run === undefined
@@ -113,28 +107,19 @@ function tellStop(
   environment: Environment,
   { env, reporter }: Context,
 ): void {
-  const { name, keySource, baseUrl, tls } = environment;
   const kept = `${describeFinal(found)} What was answered is kept.`;
   switch (stop.kind) {
     case "authentication failed":
+      reporter.error(`${describeAuthentication(environment, stop)} ${kept}`);
+      break;
+    case "not reachable":
       reporter.error(
-        saysCertificateRefused(stop.detail)
-          ? `Authentication failed: ${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`
-          : `Authentication failed (${stop.detail}): ${name} did not accept the request; the key came from ${describeKeySource(keySource)}. ${answerText(stop.body)} ${kept}`,
+        `${describeUnreachable(environment, env, stop, "gave no answer about a promise")} ${kept}\nLater, the same command asks about the rest.`,
       );
       break;
-    case "not reachable": {
-      const proxy = proxyOf(environment, env)?.shown;
-      const what = environment.kind === "sandbox" ? "the sandbox" : baseUrl;
-      const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
-      reporter.error(
-        `${stop.reached ? `${what} gave no answer about a promise` : `Could not reach ${what}`}${through} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)}). ${kept}\nLater, the same command asks about the rest.`,
-      );
-      break;
-    }
     case "refused":
       reporter.error(
-        `${name} refused to give the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? ${answerText(stop.body)} ${kept}`,
+        `${environment.name} refused to give the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? ${describeAnswer(stop.body)} ${kept}`,
       );
       break;
     case "unreadable":
@@ -146,5 +131,3 @@ function tellStop(
       reporter.info(`Stopped by ${stop.kind}. What was answered is kept; the same command asks about the rest.`);
   }
 }
-
-const answerText = (body: string): string => `The answer was: ${cleanText(body, 500) || "(empty)"}.`;

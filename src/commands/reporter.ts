@@ -41,6 +41,15 @@ export interface ProgressState extends Omit<WorkUnderWay, "doing" | "waiting"> {
   readonly note?: string;
 }
 
+/** What is wrong, and below it what to do. */
+export const failureText = ({
+  message,
+  hint,
+}: {
+  readonly message: string;
+  readonly hint: string | undefined;
+}): string => (hint === undefined ? message : `${message}\n${hint}`);
+
 /** The same, with an event for all that is said without one. */
 export function reporting(reporter: Reporter, event: LogEvent): Reporter {
   const { info, warn, warnAgain, notice, error, detail } = reporter;

@@ -14,6 +14,7 @@ import {
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
+import { failureText } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeActions } from "./summary.ts";
 
@@ -59,7 +60,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     reporter.info(`${count(lines, "line")} of ${ofRuns(runs)} written to ${displayPath(path, cwd)}.`);
   for (const run of undecided) reporter.warn(describeUndecided(run, environment));
   if (problem === undefined) return EXIT_CODES.ok;
-  reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  reporter.error(failureText(problem));
   return EXIT_CODES.usage;
 }
 

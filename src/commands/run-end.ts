@@ -2,19 +2,17 @@
 
 import { placeText } from "../actions/place.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { describeKeySource } from "../config/declared.ts";
-import { describeOwnCertificate } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
-import { ITEM_DOUBTS, saysCertificateRefused } from "../send/answer.ts";
-import { isProxyAsking, proxyOf } from "../send/proxy.ts";
+import { ITEM_DOUBTS } from "../send/answer.ts";
 import type { Stop } from "../send/stop.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
 import { type Reporter, reporting } from "./reporter.ts";
+import { describeAuthentication, describeUnreachable } from "./service-words.ts";
 import { describeActions, describeUnsentRows } from "./summary.ts";
 
 /** Tells how a run ended, lane by lane. */
@@ -108,8 +106,6 @@ export function tellStop(
   isFirst: boolean,
 ): void {
   const inLane = lanes > 1 ? " in its lane" : "";
-  const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
-  const throughProxy = proxyOf(environment, env)?.shown;
   const said = isFirst ? "Stopped:" : "Also:";
   const after = (chunk: Chunk): string => `chunk ${chunkNumber(chunk)} or after it${inLane}`;
   switch (stop.kind) {
@@ -127,30 +123,12 @@ export function tellStop(
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
-    case "authentication failed": {
-      if (saysCertificateRefused(stop.detail)) {
-        reporter.error(
-          `Authentication failed: ${environment.name} did not accept ${describeOwnCertificate(environment.tls)} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
-        );
-        break;
-      }
-      const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
-      reporter.error(
-        plain
-          ? `Authentication failed (${stop.detail}): ${environment.name} did not accept the key from ${describeKeySource(environment.keySource)}. Nothing of ${after(stop.chunk)} was sent.`
-          : `Authentication failed (${stop.detail}): ${environment.name} did not accept the request; the key came from ${describeKeySource(environment.keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}`,
-      );
+    case "authentication failed":
+      reporter.error(`${describeAuthentication(environment, stop)} Nothing of ${after(stop.chunk)} was sent.`);
       break;
-    }
     case "not reachable":
-      if (isProxyAsking(stop.detail)) {
-        reporter.error(
-          `The proxy ${throughProxy ?? ""} asks for a user name and password (407), and was not tried again. Nothing of ${after(stop.chunk)} was sent. Put them into HTTPS_PROXY (http://user:password@host:port), or bypass the proxy with NO_PROXY.`,
-        );
-        break;
-      }
       reporter.error(
-        `${stop.reached ? `${serviceName} took nothing` : `Could not reach ${serviceName}`}${throughProxy === undefined ? "" : ` through the proxy ${throughProxy}`} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)})${stop.waitMs === undefined ? "" : `; the next one would come ${seconds(stop.waitMs)} later, past --max-duration`}. Nothing of ${after(stop.chunk)} was sent.`,
+        `${describeUnreachable(environment, env, stop, "took nothing")}${stop.waitMs === undefined ? "" : ` The next attempt would come in ${seconds(stop.waitMs)}, past --max-duration.`} Nothing of ${after(stop.chunk)} was sent.`,
       );
       break;
     case "too many rejections":

@@ -6,7 +6,6 @@ import { resumeCommand } from "../actions/next-command.ts";
 import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
-import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
@@ -27,13 +26,13 @@ import type { Summary } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
-import type { Reporter } from "./reporter.ts";
+import { failureText, type Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
-import { describeHolder } from "./words.ts";
+import { describeHolder, tellNeverSent } from "./words.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -65,8 +64,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
     await writeMetrics(metrics, context.cwd, metricsOf(environment.name, found));
   }
-  if (problem !== undefined)
-    reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  if (problem !== undefined) reporter.error(failureText(problem));
   const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
   if (!hasLedger && name !== undefined && problem === undefined) throw noLedger(environment, context.cwd);
   if (hasLedger && name !== undefined) {
@@ -79,10 +77,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
   else if (hasLedger) tellStatus(found, environment, context);
-  if (!hasLedger && problem === undefined)
-    reporter.info(
-      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, context.cwd)}.`,
-    );
+  if (!hasLedger && problem === undefined) tellNeverSent(environment, context);
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
   return tellAge(found.succeeded, maxAge, environment.name, context);

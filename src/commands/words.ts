@@ -3,6 +3,7 @@
 import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import type { LockHolder, Settlement } from "../ledger/ledger.ts";
 import type { OpenedLedger, Progress, RunEvent, WorkUnderWay } from "../run/progress.ts";
@@ -230,6 +231,12 @@ export function progressOf(context: Context): Progress {
     advanced: (work) => context.reporter.progress(work && toProgressState(work)),
   };
 }
+
+/** Where there is no ledger, nothing was sent from this machine. */
+export const tellNeverSent = (environment: Environment, { reporter, cwd }: Pick<Context, "reporter" | "cwd">): void =>
+  reporter.info(
+    `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
+  );
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 

@@ -133,7 +133,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     const wrong = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
     expect(wrong.exitCode).toBe(5);
     expect(wrong.said).toContain(
-      "Authentication failed (HTTP 403): local did not accept the request; the key came from environment variable TICKETS_LOCAL_API_KEY",
+      "Authentication failed (HTTP 403): local did not accept the key from environment variable TICKETS_LOCAL_API_KEY",
     );
     const none = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "" });
     expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
