@@ -22,19 +22,19 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
   },
   "id-looks-mangled": {
     reason:
-      "Spreadsheets and scripts write such text in place of an id, or such signs around it: several tickets may share it, or no other export has it.",
+      "Spreadsheets and scripts write such text in place of an id, or such signs around it. Several tickets may share it, or other exports may lack it.",
     example:
       '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "TRUE", "-", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
     reason:
-      "A character was lost or misread before the text came here, or markup, an escape, a placeholder or a failed formula stands in it. A different text would be registered, and several ids may have become one.",
+      "The text has lost or misread a character, or contains markup, an escape, a placeholder or a failed formula. The wrong text would be registered, and several ids may have become one.",
     example:
       '"eventName":"CafÃ©", "Kaj?te", "Rock &amp; Roll", "<b>Live</b>", "#REF!" or "undefined"; https://example.com/{{seat}}',
   },
   "control-character": {
     reason:
-      "Nobody sees or types such a character, so an id that holds one is not the id it looks like, and a public text keeps it forever.",
+      "The character is invisible: an id with it is not the id it looks like, and a public text keeps it forever.",
     example: '"ticketId":"T-1\\u0001"',
   },
   "update-without-change": {
@@ -79,7 +79,7 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
 export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   "id-near-another": {
     reason:
-      "It differs from an accepted id, or from one of this input, only in how it is written: in blanks, hyphens or Unicode forms, or as a number in zeros in front and decimals behind. Spreadsheets and programs change that, and what was accepted would look new.",
+      "It differs from an accepted id, or from one of this input, only in blanks, hyphens, Unicode forms, leading zeros or trailing decimals. Spreadsheets and programs change those, and what was accepted would look new.",
     example: '"ticketId":"123456789", where "000123456789" was accepted; "Mu\\u0308ller-1" beside "M\\u00fcller-1"',
   },
   "event-not-registered": {

@@ -21,7 +21,7 @@ export async function afterRun(
   metricsFile: string | undefined,
 ): Promise<void> {
   if (metricsFile !== undefined && environment === undefined)
-    reporter.warn("The metrics were not written: it is not known which environment they would be about.");
+    reporter.warn("The metrics were not written, because no environment was chosen.");
   if (environment === undefined) return;
   if (metricsFile !== undefined) {
     const [{ status }, { metricsOf, writeMetrics }] = await Promise.all([

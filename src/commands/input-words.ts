@@ -115,7 +115,7 @@ export function tellChecked(
 export function tellPending({ warn }: Findings, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
-      `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run}, of which something is in doubt or still to send, holds ${actions === 1 ? "it or what it depends" : "them or what they depend"} on.`,
+      `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run} is not finished, and has ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,
     );
 }
 

@@ -31,9 +31,7 @@ export async function runOnEnd(
   const [program = "", ...args] = onEnd.command;
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const failed = (why: string): void =>
-    resolve(
-      `onEnd: ${cleanText(describeProgram(onEnd.command), 300)} ${why}. The run's result is not changed by that.`,
-    );
+    resolve(`onEnd: ${cleanText(describeProgram(onEnd.command), 300)} ${why}. The run's result is not affected.`);
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   try {
     const child = spawn(program, args, {

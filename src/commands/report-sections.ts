@@ -36,7 +36,7 @@ export function doubtSection({ run, chunks }: RunFigures, environment: Environme
       blocks: [
         {
           kind: "text",
-          text: "It is not known whether the service has these actions. Nothing that could be one of them is sent until somebody has looked there and says so.",
+          text: "The service may or may not have these actions. Nothing that could be one of them is sent until you have looked there and decided.",
         },
         ...groups,
         ...(more === undefined ? [] : [{ kind: "text", text: more } as const]),

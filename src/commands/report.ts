@@ -195,7 +195,7 @@ function verdictOf(summary: Summary, inFlight: number, why: readonly string[], c
   };
 }
 
-const DOUBT = "It is not known what became of some actions.";
+const DOUBT = "Some actions are in doubt: the service may or may not have them.";
 
 const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES.ok]: "good",

@@ -76,7 +76,7 @@ function takeNotes(): { readonly notes: ReportNotes; readonly noted: () => Noted
 }
 
 function tellUnwritten({ message }: Failure, { reporter, trace: { summary, environment } }: Context): void {
-  reporter.warn(`The report was not written. ${message} What the command came to is not changed by that.`);
+  reporter.warn(`The report was not written. ${message} The command's result is not affected.`);
   if (summary?.run != null && environment !== undefined)
     reporter.info(`To write it: ${resultsReportCommand(summary.run, environment)}`);
 }

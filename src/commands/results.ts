@@ -78,7 +78,7 @@ function describeUndecided(
     [notSent, "not sent"],
   ] as const;
   const told = parts.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`);
-  return `Run ${run} is not finished, and what is open of it has no line: ${told.join(", ")}. Look: ${statusCommand(environment, run)}`;
+  return `Run ${run} is not finished, so some actions have no line yet: ${told.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
 export interface ImportOptions extends EnvironmentOptions {
@@ -110,9 +110,7 @@ export async function importResults(options: ImportOptions, context: Context): P
   }
   const { problem } = imported;
   if (problem !== undefined) reporter.warn(`${problem.message}\n${problem.hint ?? ""}`);
-  reporter.warn(
-    "No promises file holds what was in doubt: unless each of these runs was answered wholly, look first at what the service has.",
-  );
+  reporter.warn("Promises files do not list doubts. If any of these runs had one, check first what the service has.");
   return EXIT_CODES.ok;
 }
 

@@ -141,7 +141,7 @@ export function tellStop(
       if (!isFirst) break;
       reporter.error(
         stop.by === "max-duration"
-          ? "Stopped: --max-duration is over. Nothing that this command sent is in doubt."
+          ? "Stopped: --max-duration reached. Nothing that this command sent is in doubt."
           : stop.by === "elsewhere"
             ? "Stopped: a person or another machine stopped the run. Nothing that this command sent is in doubt."
             : `Stopped by ${stop.by}. Nothing that this command sent is in doubt.`,

@@ -58,7 +58,7 @@ function tellSettled(
   { reporter, cwd, verbose }: Context,
 ): void {
   if (questions !== undefined) tellQuestions(run, questions, environment, reporter, verbose);
-  if (decision === "pause") reporter.info(`Run ${run.run} is paused: nothing more of it begins.`);
+  if (decision === "pause") reporter.info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   reporter.info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined && rejects.length > 0)
     reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}`);

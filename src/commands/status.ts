@@ -233,7 +233,7 @@ function tellAge(success: Invocation | undefined, maxAge: number, name: string, 
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
+        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${describeAge(-age)} ahead of this one, so its age is unknown.`
         : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];

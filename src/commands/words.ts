@@ -50,7 +50,7 @@ const WORDS: Words = {
   },
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
-      `Not everything that was settled of run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+      `Wrote the missing promises of run ${run} to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
     ),
   "output was moved here": ({ path, from }, { reporter, cwd }) =>
     reporter.info(
@@ -83,7 +83,7 @@ const WORDS: Words = {
   },
   "answer came late": ({ chunk: { chunk, lane, count: actions }, said }, { reporter }) =>
     reporter.error(
-      `The answer about chunk ${chunk} came after another machine had given it up, so it decides nothing: ${said}. It is kept in the ledger (attempts).`,
+      `The answer about chunk ${chunk} came too late: another machine had given up on it. It changes nothing, and is kept in the ledger (attempts): ${said}.`,
       { event: "doubt", chunk, lane, actions, detail: said },
     ),
   // The first wait is said without a terminal too, where minutes of waiting would look like a standstill.

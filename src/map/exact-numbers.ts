@@ -72,7 +72,7 @@ export function looseNumber(field: FieldName, value: string, column: string): Fi
     rule: "id-number-spelling" satisfies MappingRule,
     field,
     value,
-    message: `${what} a number that another export may write otherwise, and so as another id.`,
+    message: `${what} a number that the next export may write differently, which would make it another id.`,
     hint: "Have the export give it as text, or without fraction and exponent.",
   };
 }

@@ -52,18 +52,17 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     example: 'each: {count: "{Quantity}"} for a row with Quantity = two',
   },
   "list-missing": {
-    reason: "A row without the list that each repeats by is not the same as one whose list is empty or null.",
+    reason: "A missing list is not the same as an empty one: the row may be incomplete.",
     example: "each: {path: barcodes} for a row without the key barcodes",
   },
   "id-number-spelling": {
     reason:
-      "A number in JSON with a fraction or an exponent can be written in several ways, and each is another id. The export of the next night may do so, and what was accepted would look new.",
+      "A JSON number with a fraction or an exponent can be written in several ways, and each makes another id. If the next export writes it differently, what was accepted would look new.",
     source: "RFC 8259, section 6, and the promise that nothing is sent twice",
     example: '"ticketId":1.5e3 in a flat row, which is 1500 and 1500.0 too',
   },
   "key-missing": {
-    reason:
-      "No row of the file has a key that the source reads, like a table that lacks a column: the key was renamed or is misspelt.",
+    reason: "No row of the file has a key that the source reads: it was renamed or misspelled.",
     example: '"{buyer.id}" for a file whose rows have buyer_id',
   },
   "lookup-missing": {
@@ -89,7 +88,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   "value-near": {
     severity: "warn",
     reason:
-      "A value that a not, a skip or the else of a map treats like any other is another spelling of one that the source names, or nearly one that no row holds.",
+      "A value looks like another spelling of one that the source names, but a not, a skip or the else of a map treats it like any other.",
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
   "fill-down-empty": {
@@ -109,8 +108,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   },
   "column-by-position": {
     severity: "warn",
-    reason:
-      "A column that is taken by its position becomes a different one as soon as the export gains or loses a column.",
+    reason: "A position means another column as soon as the export gains or loses one.",
     example: "columns: {seat: 7} without the header that is expected there",
   },
   "nothing-mapped": {

@@ -86,8 +86,8 @@ export class TableColumns implements Names {
       return {
         rule: "column-by-position" satisfies MappingRule,
         field: name,
-        message: `It is column ${place + 1}, whatever its header; now that is ${quote(header)}.`,
-        hint: `So that another column is never taken for it: ${name}: {at: ${place + 1}, named: ${JSON.stringify(header)}}.`,
+        message: `It is taken by its position, column ${place + 1}, which is now ${quote(header)}.`,
+        hint: `To be safe when columns move, name its header: ${name}: {at: ${place + 1}, named: ${JSON.stringify(header)}}.`,
       };
     });
   }

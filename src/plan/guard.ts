@@ -154,8 +154,8 @@ const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 const changeFinding = (source: string, { what, before, after }: Change, kinds: readonly string[]): Finding => ({
   rule: "mapping-changed",
   field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
-  hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
+  message: `The ${cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} in another way than before. Before: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. Everything sent so far would look new and be sent again.`,
+  hint: "Undo the change. If it gives the same results for what was sent, or this input has none of that, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 
 /** Fewer rows of a night say nothing. */
@@ -178,7 +178,7 @@ function nothingRecognised(source: string, now: Recognised, then: readonly Guard
   const name = source === "" ? "input" : source;
   return {
     rule: "nothing-recognised",
-    message: `Of ${now.rows} actions of the ${cleanText(name, 100)}, ${now.recognised === 0 ? "none was" : `${now.recognised} were`} sent before; on its last two nights it was ${percents}. Sent now, all would be registered once more.`,
+    message: `${now.recognised === 0 ? "None" : `Only ${now.recognised}`} of the ${now.rows} actions of the ${cleanText(name, 100)} were sent before; on its last two nights it was ${percents}. Sending them now would register all of them again.`,
     hint: "Compare the file with last night's: another zone, lost zeros, other ids? If all of it is new, set rules: {nothing-recognised: warn} for one run.",
   };
 }

@@ -10,7 +10,7 @@ export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
     example: "a soldTicket whose price differs from the one that was accepted",
   },
   late: {
-    reason: "Updates, resales and claims overwrite, so none is sent behind a later one that was accepted.",
+    reason: "Updates, resales and claims overwrite, so an older one is not sent after a newer one was accepted.",
     source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },
@@ -32,7 +32,7 @@ export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
   "nothing-recognised": {
     severity: "error",
     reason:
-      "A source of which most was recognised on its last two nights, and now almost nothing, has changed at the exporter.",
+      "Most rows of the source were known on its last two nights, and now almost none are: the exporter changed something.",
     example: "an export in another time zone",
   },
 });

@@ -53,8 +53,8 @@ async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "mes
   const { other } = item;
   if (other !== undefined && !isAccepted(other))
     return {
-      message: `The same ${item.kind} stands at ${placeText(lookups.lineOf(other.row))} with other content, and is not sent twice${shownValues}.`,
-      hint: "Remove the row that is no longer right.",
+      message: `${placeText(lookups.lineOf(other.row))} has the same ${item.kind} with other content; it is not sent twice${shownValues}.`,
+      hint: "Remove the outdated row.",
     };
   return {
     message: `It was accepted with other content and is not sent again${shownValues}.`,
@@ -75,9 +75,9 @@ function late(item: Item): Pick<Finding, "message" | "hint"> {
   const { kind, other } = item;
   const time =
     isAccepted(other) && other.time !== undefined && item.time !== undefined ? Number(other.time) : undefined;
-  const which = time === undefined ? `a later ${kind}` : `the ${kind} of ${utcText(time) ?? time}`;
+  const which = time === undefined ? `A later ${kind}` : `The ${kind} of ${utcText(time) ?? time}`;
   return {
-    message: `It was not accepted, but ${which} of the same ${aboutOf(item)} was${inRun(other)}: sent now, it would undo that one.`,
+    message: `${which} of the same ${aboutOf(item)} was accepted${inRun(other)}. Sending this one now would undo that.`,
     hint: `Leave it unsent to keep the current state. ${RESEND}`,
   };
 }
@@ -97,31 +97,31 @@ function unclear(item: Item): Pick<Finding, "message" | "hint"> {
   const of = `${kind} of this ${aboutOf(item)}`;
   if (why === "other-mark")
     return {
-      message: `The ${of} that was accepted${inRun(other)} is known by ${markText(other?.mark)}, and this one by ${markText(item.mark)}: whether they are one can't be told.`,
-      hint: `Put back the column of the time or the key that came or went. ${EITHER}`,
+      message: `The ${of} accepted${inRun(other)} is known by ${markText(other?.mark)}, this one by ${markText(item.mark)}, so they can't be compared.`,
+      hint: `Restore the time or key column that was added or removed. ${EITHER}`,
     };
   if (why === "cut")
     return {
-      message: `Another ${of} was accepted${inRun(other)}, and --limit leaves out whether that one stands behind it.`,
+      message: `Another ${of} was accepted${inRun(other)}, and --limit hides which of the two comes later.`,
       hint: "Stream the whole input.",
     };
   if (why === "left")
     return {
-      message: "It could not be told before whether it is new, and its row stands in the rejects as it was.",
+      message: "It was unclear before, and its row in the rejects is unchanged.",
       hint: `Correct the row. ${EITHER}`,
     };
   if (why === "missing")
     return {
-      message: `A ${of} that was accepted${isAccepted(other) && other.time !== undefined ? ` with the time ${utcText(Number(other.time)) ?? other.time}` : ""}${inRun(other)} is not in this input: this one may be the same with its time corrected.`,
+      message: `An accepted ${of}${isAccepted(other) && other.time !== undefined ? `, with the time ${utcText(Number(other.time)) ?? other.time},` : ""}${inRun(other)} is missing from this input: this may be the same one with a corrected time.`,
       hint: `Correct the invalid rows of this ${aboutOf(item)} first, where there are any. ${EITHER}`,
     };
   if (why === "unknown-run")
     return {
-      message: `Its rejects file was written in a run that this ledger does not know, and another ${of} was accepted${inRun(other)}: which of them is the later one can't be told.`,
+      message: `Its rejects file comes from a run that this ledger does not know, and another ${of} was accepted${inRun(other)}, so the later of the two is unknown.`,
       hint: `Stream rejects with the environment that they were written for. ${EITHER}`,
     };
   return {
-    message: `It says what ${isAccepted(other) ? "was accepted before" : "stands further up"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}: whether it is a new one can't be told.`,
+    message: `It repeats ${isAccepted(other) ? "what was accepted before" : "an earlier row"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}, so it may or may not be new.`,
     hint: `Give such rows a time or their source a key. ${EITHER}`,
   };
 }
@@ -131,7 +131,7 @@ function timesFall(item: Item, { lineOf }: Lookups): Finding {
   return {
     rule: "times-fall",
     action: item.kind,
-    message: `It is earlier than the ${item.kind} of the same ${aboutOf(item)} at ${other}, which stands before it: sent in this order, the earlier one would come last.`,
+    message: `It is older than the ${item.kind} of the same ${aboutOf(item)} at ${other}, which comes first. Sent in this order, the older one would win.`,
     hint: "Use --order time.",
   };
 }
@@ -222,7 +222,7 @@ export function nearAnother(subject: string, other: string, where: string): Find
     rule: "id-near-another",
     ...about(field, id),
     message: `${exactly(id)} differs from ${exactly(otherId)}, which ${where}, only in how it is written: ${difference}.`,
-    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with rules: {id-near-another: warn} in the config.`,
+    hint: `Make the export write it the same way, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with rules: {id-near-another: warn} in the config.`,
   };
 }
 

@@ -92,9 +92,9 @@ async function refuseUnseen(
   throw new Failure(
     "usage",
     flying.length > 0
-      ? `Something of run ${run.run} is still being sent, so name the chunk that you decide about. Nothing was settled.`
+      ? `Run ${run.run} is still being sent, so name the chunk to settle. Nothing was settled.`
       : open.length === 1
-        ? `Chunk ${open[0]?.chunk} of run ${run.run} is in doubt only now, and nobody has looked yet. Nothing was settled.`
+        ? `Chunk ${open[0]?.chunk} of run ${run.run} has only just become a doubt. Look at it first. Nothing was settled.`
         : `Run ${run.run} has ${open.length} chunks to decide about, so name one. Nothing was settled.`,
     { hint: commands.join("\n") || `See what is open: ${settleCommand(run.run, environment)}` },
   );
@@ -114,7 +114,7 @@ async function decide(
   else if (first !== undefined && (first < 1 || first > asked.count))
     throw new Failure(
       "usage",
-      `Chunk ${asked.chunk} has ${asked.count} actions; --first ${first} is none of them. Nothing was settled.`,
+      `Chunk ${asked.chunk} has ${asked.count} actions, so --first ${first} is out of range. Nothing was settled.`,
       { hint: `Give 1 to ${asked.count}, or leave --first out.` },
     );
   for (const chunk of chosen) {
@@ -165,9 +165,13 @@ async function close(context: RunContext, session: Session, run: Run, options: S
   const flying = await ledger.abandon(run.number, byUser(options.reason));
   crashPoint("closing");
   if (flying > 0)
-    throw new Failure("busy", `Workers are sending ${flying} chunks of run ${run.run}. Nothing more of it begins.`, {
-      hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
-    });
+    throw new Failure(
+      "busy",
+      `Workers are still sending ${flying} chunks of run ${run.run}. They begin no more of it.`,
+      {
+        hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
+      },
+    );
   {
     await using _ = await openPromises(context, ledger, run, environment);
   }

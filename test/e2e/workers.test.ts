@@ -303,7 +303,7 @@ test.each(["in doubt", "settled as not sent"])(
     frozen.child.kill("SIGCONT");
     const woken = await frozen.ended;
     expect([woken.exitCode, service.requests.length], woken.stderr).toEqual([6, 3]);
-    expect(woken.stderr).toContain("came after another machine had given it up");
+    expect(woken.stderr).toContain("came too late: another machine had given up on it");
     const [doubt] = await server.query(`SELECT detail FROM ${schema}.chunks WHERE state = 'in doubt'`);
     const said = /its answer came late, at .* \(HTTP 200\): 10 of 10 accepted$/;
     expect(doubt?.detail).toMatch(
@@ -442,7 +442,7 @@ test(named("a run that is closed waits for what is on its way, and is left alone
   });
   const worker = await startWorker().ended;
   expect(worker.stderr).not.toContain("given up");
-  expect([early?.exitCode, early?.stderr]).toEqual([8, expect.stringContaining("Workers are sending 1 chunk")]);
+  expect([early?.exitCode, early?.stderr]).toEqual([8, expect.stringContaining("Workers are still sending 1 chunk")]);
   expect((await tickets(close)).exitCode).toBe(0);
   const states = await server.query(`SELECT state FROM ${schema}.chunks ORDER BY chunk`);
   expect(states.map(({ state }) => state)).toEqual([...Array(3).fill("answered"), ...Array(3).fill("abandoned")]);

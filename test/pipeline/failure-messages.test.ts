@@ -85,7 +85,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
   "stopped-early": {
     happens: (field) => send(field, { maxDuration: 1 }),
     said: [
-      "Stopped: --max-duration is over. Nothing that this command sent is in doubt.",
+      "Stopped: --max-duration reached. Nothing that this command sent is in doubt.",
       "3 actions: 3 not sent.",
       "Continue: tickets resume RUN --env local",
     ],

@@ -139,7 +139,7 @@ describe("late", () => {
       const late = await field.stream([name]);
       expect(late).toMatchObject({ exitCode: 4, summary: { actions: { accepted: 0, late: 1 } } });
       expect(late.said).toContain("late: ");
-      expect(late.said).toContain("a later updateTicket of the same ticket was");
+      expect(late.said).toContain("A later updateTicket of the same ticket was accepted");
     }
     expect((await night(field, "updates.ndjson", updates("a", "c", "d"))).summary?.actions).toMatchObject({
       accepted: 1,
@@ -211,7 +211,7 @@ describe("unclear", () => {
     const field = await openSold();
     const back = await night(field, "moves.ndjson", ["a", "b", "a"].map(toAction));
     expect(back).toMatchObject({ exitCode: 4, summary: { actions: { unclear: 1 } } });
-    expect(back.said).toContain(`It says what stands further up, with another ${kind} in between`);
+    expect(back.said).toContain(`It repeats an earlier row, with another ${kind} in between`);
     const [rejected = ""] = (await field.read("moves.rejects.ndjson"))
       .split("\n")
       .filter((line) => line.includes("unclear:"));
@@ -246,7 +246,7 @@ describe("unclear", () => {
     await night(field, "resales.ndjson", [untimed]);
     const timed = await night(field, "resales.ndjson", [resold("u2", 1768600001), resold("u3", 1768600002)]);
     expect(timed.summary?.actions).toMatchObject({ accepted: 0, unclear: 2 });
-    expect(timed.said).toContain("is known by its content, and this one by its time");
+    expect(timed.said).toContain("is known by its content, this one by its time");
     expect(holders(field)).toEqual(["u2"]);
   });
 
@@ -259,7 +259,7 @@ describe("unclear", () => {
     await night(field, "scans.ndjson", [one, two, ...others]);
     const moved = await night(field, "scans.ndjson", [one, scanned(1768600021), ...others]);
     expect(moved.summary?.actions, moved.said).toMatchObject({ accepted: 0, alreadySent: 3, unclear: 1 });
-    expect(moved.said).toContain("is not in this input: this one may be the same with its time corrected");
+    expect(moved.said).toContain("is missing from this input: this may be the same one with a corrected time");
     const left = await field.stream(["scans.rejects.ndjson"]);
     expect(left.summary?.actions, left.said).toMatchObject({ accepted: 0, unclear: 1 });
     const all = await night(field, "scans.ndjson", [one, two, scanned(1768600021), ...others]);
@@ -291,7 +291,7 @@ describe("unclear", () => {
     await night(field, "updates.ndjson", updates("b"));
     const canary = await night(field, "updates.ndjson", updates("a", "b"), { limit: 1 });
     expect(canary.summary?.actions, canary.said).toMatchObject({ accepted: 0, unclear: 1 });
-    expect(canary.said).toContain("--limit leaves out whether that one stands behind it");
+    expect(canary.said).toContain("--limit hides which of the two comes later");
     expect((await field.stream(["updates.ndjson"])).summary?.actions).toMatchObject({ accepted: 0, late: 1 });
   });
 });
@@ -442,7 +442,7 @@ test("an id that is a number with an exponent is not sent, since the next export
   await field.write("scans.ndjson", scan("1.5e3"));
   const night = await field.stream(["scans.ndjson"]);
   expect(night.exitCode).toBe(3);
-  expect(night.said).toContain('ticketId: "1.5e3" ticketId is a number that another export may write otherwise');
+  expect(night.said).toContain('ticketId: "1.5e3" ticketId is a number that the next export may write differently');
   await field.write(
     "tickets.config.yaml",
     'sources: {s: {match: "gate*", actions: [scannedTicket: {fields: {ticketId: "{id}", orderTime: "{at}"}}]}}\n',

@@ -164,8 +164,8 @@ test("damage in a later chunk is noticed when it is its turn, and what came befo
 });
 
 test.each([
-  [0, 2, "Chunk 1 has 8 actions; --first 0 is none of them. Nothing was settled."],
-  [9, 2, "Chunk 1 has 8 actions; --first 9 is none of them. Nothing was settled."],
+  [0, 2, "Chunk 1 has 8 actions, so --first 0 is out of range. Nothing was settled."],
+  [9, 2, "Chunk 1 has 8 actions, so --first 9 is out of range. Nothing was settled."],
   [8, 0, "Chunk 1: 8 actions settled as not-sent."],
 ])("settle --first %i of a chunk of eight: exit %i", async (first, exitCode, said) => {
   const field = await begin();

@@ -37,7 +37,7 @@ test("what was processed in part is settled action by action, as the service too
   for (const [wrong, why] of [
     [[...settle, "3"], "--first counts the actions of one chunk that you decide about."],
     [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first has no effect without --chunk"],
-    [[...settle, "6", "--sent"], "Chunk 2 has 5 actions; --first 6 is none of them."],
+    [[...settle, "6", "--sent"], "Chunk 2 has 5 actions, so --first 6 is out of range."],
   ] as const) {
     const refused = await rig.run(wrong);
     expect(refused.exitCode).toBe(2);

@@ -42,7 +42,7 @@ describe("settle", () => {
     const unseen = await rig.run([...settle, "--not-sent"]);
     expect(unseen.exitCode).toBe(2);
     expect(unseen.stderr).toMatch(
-      /Chunk 2 of run \w+ is in doubt only now, and nobody has looked yet\. Nothing was settled\./,
+      /Chunk 2 of run \w+ has only just become a doubt\. Look at it first\. Nothing was settled\./,
     );
     expect(unseen.stderr).toMatch(/tickets settle \w+ --chunk 2 --not-sent --env playground/);
     const looked = await rig.run(settle);

@@ -151,7 +151,7 @@ describe("the report of a stream", () => {
     expect(linksOf(page)).toEqual({
       ...{ accepted: "events", rejected: "rejected", "in doubt": "doubts", "not sent": "problems" },
     });
-    expect(text).toContain("It is not known what became of some actions.");
+    expect(text).toContain("Some actions are in doubt: the service may or may not have them.");
     expect(text.split(/Stopped: chunk 2.*$/m.exec(said)?.[0] ?? "")).toHaveLength(2);
     expect(text).toContain("Chunk 2 is in doubt 10 actions");
     expect(text).toContain(`tickets settle ${run} --chunk 2 --sent --env local --reason "…"`);

@@ -20,10 +20,10 @@ it("names a run of which something has no line, until it is decided and sent", a
   const stopped = await resultsOf(field);
   expect(stopped).toMatchObject({ exitCode: 0, lines: 1 });
   expect(stopped.said).toContain(
-    `Run ${run} is not finished, and what is open of it has no line: 1 in doubt, 1 not sent. Look: tickets status ${run}`,
+    `Run ${run} is not finished, so some actions have no line yet: 1 in doubt, 1 not sent. Look: tickets status ${run}`,
   );
   await field.settle("sent");
-  expect((await resultsOf(field)).said).toContain("has no line: 1 not sent.");
+  expect((await resultsOf(field)).said).toContain("have no line yet: 1 not sent.");
   await field.stream(["events.csv"]);
   expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });
 });

@@ -38,7 +38,7 @@ test.each([
   ["is killed", "process.kill(process.pid, 'SIGTERM')", "was killed (SIGTERM)"],
 ])("one that %s is told in a line, without its arguments", async (_, program, why) => {
   const told = await run(openFolder(), program);
-  expect(told).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not changed by that.`);
+  expect(told).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not affected.`);
 });
 
 test("one that does not end is ended: after its time, or by a signal", async () => {

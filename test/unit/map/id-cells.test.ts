@@ -87,7 +87,7 @@ describe("a number of JSON that may be written otherwise", () => {
     expect(row.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
     expect(likely(row)).toEqual([`id-number-spelling ticketId ${number}`]);
     expect(row.kind === "actions" ? row.likely?.[0]?.message : "").toBe(
-      "id gives ticketId a number that another export may write otherwise, and so as another id.",
+      "id gives ticketId a number that the next export may write differently, which would make it another id.",
     );
   });
 

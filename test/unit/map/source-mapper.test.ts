@@ -41,8 +41,8 @@ describe("5 columns", () => {
         [
           "column-by-position",
           "seat",
-          'It is column 2, whatever its header; now that is "Seat".',
-          'So that another column is never taken for it: seat: {at: 2, named: "Seat"}.',
+          'It is taken by its position, column 2, which is now "Seat".',
+          'To be safe when columns move, name its header: seat: {at: 2, named: "Seat"}.',
         ],
       ]);
   });
