@@ -76,9 +76,24 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     expect((await rig.run([...SEND, "more.csv"])).exitCode).toBe(4);
     await says(page, "refused", "2");
 
-    // The faults show in the activity; what was refused is one click away, with the reason.
+    // The faults show in the activity, with a request that was dropped: what it did, how long it took, and that no answer left.
+    rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "after", times: 1 }] });
+    rig.place.write("lost.csv", `${HEADER}${rows(3001, 3)}`);
+    expect((await rig.run([...SEND, "lost.csv"])).exitCode).toBe(6);
     await page.getByRole("link", { name: "Activity" }).click();
     await page.locator("tbody tr", { hasText: "failure-items" }).first().waitFor();
+    const dropped = await page.locator("tbody tr", { hasText: "no answer" }).getByRole("cell").allTextContents();
+    expect(dropped.slice(2)).toEqual([
+      "3 soldTicket",
+      "3",
+      "0",
+      expect.stringMatching(/^[\d,.]+ m?s$/),
+      expect.stringMatching(/^[\d,]+$/),
+      "no answer",
+      "drop",
+    ]);
+
+    // What was refused is one click away, with the reason.
     await page.getByRole("link", { name: "Refused" }).click();
     await page.getByRole("link", { name: "unknown 2" }).click();
     await page.locator("tbody tr", { hasText: "refused" }).nth(1).waitFor();
