@@ -43,17 +43,8 @@ export const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ
 
 /** Number of Unicode code points, which is how the service's length limits are counted. */
 export function codePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length - 1; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit <= 0xdbff) {
-      const next = text.charCodeAt(at + 1);
-      if (next >= 0xdc00 && next <= 0xdfff) {
-        count -= 1;
-        at += 1;
-      }
-    }
-  }
+  let count = 0;
+  for (const _ of text) count += 1;
   return count;
 }
 
