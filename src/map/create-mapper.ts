@@ -2,10 +2,9 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "../actions/draft.ts";
-import { createJsonMapper } from "./json-rows.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
-import { createNamedMapper, refuseRules } from "./named.ts";
+import { NamedMapper, refuseRules } from "./named.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
@@ -44,6 +43,5 @@ function mapperOf({ fileName, header, source, action, ...options }: MapperOption
     return new SourceMapper({ ...ofFile, header, name: source.name, config, lookups });
   }
   if (source !== undefined) refuseRules(source);
-  const settings = { ...ofFile, action, source };
-  return header === undefined ? createJsonMapper(settings) : createNamedMapper({ ...settings, header });
+  return new NamedMapper({ ...ofFile, header, action, source });
 }

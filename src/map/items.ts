@@ -18,10 +18,6 @@ export function isOnlyItem(value: Value): boolean {
   return keys.every((key) => ITEM_KEYS.has(key)) && isItem(value, keys);
 }
 
-/** Whether rows of these keys may be items. */
-export const mayBeItem = (keys: readonly string[]): boolean =>
-  keys.includes("data") || keys.every((key) => ITEM_KEYS.has(key));
-
 /** An item, whole or damaged, as opposed to a flat row with a column `action`. */
 export function isItem(value: Value, keys: readonly string[]): boolean {
   const [hasAction, hasData] = [Object.hasOwn(value, "action"), Object.hasOwn(value, "data")];

@@ -1,16 +1,17 @@
 /**
- * Rows whose columns are named like fields. The header is compiled once; reading a row is then one loop over the used
- * columns.
+ * Rows whose columns, or keys, are named like fields; and `{action, data}` items. A header is compiled once, and so are the keys
+ * of JSON rows, which may differ from one to the next.
  */
 
 import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
 import { compileField, Draft, type ReadField } from "../actions/draft.ts";
-import { type FieldName, relaxingRule } from "../actions/fields.ts";
+import { type FieldName, relaxingRule, setOf } from "../actions/fields.ts";
+import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import { Failure } from "../failure.ts";
-import type { CellsRow } from "../read/row.ts";
+import type { CellsRow, Row } from "../read/row.ts";
 import {
   actionOfFileName,
   FILE_NAME_PATTERNS,
@@ -20,7 +21,8 @@ import {
   publicName,
   readColumns,
 } from "./columns.ts";
-import { guessDraft, ID_FIELDS, type Ids } from "./items.ts";
+import { type Cell, cellsOfObject, type ReadKey } from "./flat-cells.ts";
+import { guessDraft, ID_FIELDS, type Ids, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { MappingError, quote } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
@@ -30,6 +32,8 @@ import { unguard } from "./table-columns.ts";
 /** What holds for all rows of a file. */
 export interface NamedSettings {
   readonly fileName: string;
+  /** Undefined for rows of JSON. */
+  readonly header: readonly string[] | undefined;
   readonly action: ActionName | undefined;
   readonly clearWord: string;
   readonly relaxedRules: ReadonlySet<string>;
@@ -62,22 +66,23 @@ interface ActionColumns {
   readonly refused: readonly { readonly index: number; readonly field: FieldName }[];
 }
 
-/** A header compiled for rows of one action, or of the action that each row names. */
-export interface CompiledColumns {
+/** A header, or the keys of some JSON rows, compiled. */
+interface Reading {
+  readonly names: readonly string[];
   readonly columns: NamedColumns;
+  /** Of all rows; undefined where each row names its action, or nothing does. */
   readonly fixed: ActionColumns | undefined;
   readonly byAction: ReadonlyMap<ActionName, ActionColumns>;
+  /** Of a JSON row: its values that are read. */
+  readonly keys: readonly ReadKey[];
 }
 
-export function compileColumns(
-  columns: NamedColumns,
-  fixed: ActionName | undefined,
-  settings: NamedSettings,
-): CompiledColumns {
+function compile(names: readonly string[], settings: NamedSettings): Reading {
   const { clearWord, relaxedRules, source } = settings;
+  const columns = readColumns(names);
   const written = { clearWord, zone: source?.config.zone };
   const all = [...columns.fields].map(([field, index]) => ({ field, index }));
-  const compile = (action: ActionName): ActionColumns => {
+  const columnsOf = (action: ActionName): ActionColumns => {
     const takes = fieldsOf(action, relaxedRules);
     return {
       action,
@@ -87,159 +92,253 @@ export function compileColumns(
       refused: all.filter(({ field }) => !takes.has(field)),
     };
   };
+  const fixed = fixedAction(columns, settings);
   const actions = fixed === undefined || columns.action !== undefined ? ACTION_NAMES : [fixed];
-  const byAction = new Map(actions.map((action) => [action, compile(action)]));
-  return { columns, fixed: fixed === undefined ? undefined : byAction.get(fixed), byAction };
+  const byAction = new Map(actions.map((action) => [action, columnsOf(action)]));
+  const ofAll = fixed === undefined ? undefined : byAction.get(fixed);
+  const taken = new Set(ofAll?.used.map(({ field }) => field));
+  const isRead = (field: FieldName): boolean =>
+    isReference(field) || (ofAll === undefined ? columns.action !== undefined : taken.has(field));
+  const keys: ReadKey[] = all.filter(({ field }) => isRead(field));
+  if (columns.action !== undefined) keys.push({ index: columns.action, field: "action" });
+  return { names, columns, fixed: ofAll, byAction, keys };
 }
 
-/** Throws `Failure("usage")` when header, file name and flags name no action. */
-function compileHeader(settings: NamedSettings & { readonly header: readonly string[] }): CompiledColumns {
-  const { header } = settings;
+const isReference = (field: FieldName): boolean => ID_FIELDS.some((id) => id === field);
+
+const declaredAction = ({ action, source }: NamedSettings): ActionName | undefined => action ?? source?.config.action;
+
+/** The one action of all rows, unless a column or a key names one. */
+function fixedAction(columns: Pick<NamedColumns, "action">, settings: NamedSettings): ActionName | undefined {
+  const declared = declaredAction(settings);
+  return declared ?? (columns.action === undefined ? actionOfFileName(settings.fileName) : undefined);
+}
+
+/** Throws `Failure("usage")` for a table whose header, file name and flags name no action, or not all columns. */
+function refuseHeader({ columns, fixed, names }: Reading, settings: NamedSettings): void {
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
-  const columns = readColumns(header);
   if (columns.conflict !== undefined) throw conflictFailure(fileName, columns.conflict);
-  const named = settings.action ?? settings.source?.config.action;
-  const byColumn = named === undefined && columns.action !== undefined;
-  const fixed = named ?? (byColumn ? undefined : actionOfFileName(settings.fileName));
-  if (fixed === undefined && !byColumn) throw unknownActionFailure(fileName);
+  if (fixed === undefined && columns.action === undefined) throw unknownActionFailure(fileName);
   if (fixed !== undefined) {
-    const missing = missingFields(fixed, (field) => columns.fields.has(field));
-    if (missing.length > 0) throw missingColumnsFailure(fileName, fixed, missing, header);
+    const missing = missingFields(fixed.action, (field) => columns.fields.has(field));
+    if (missing.length > 0) throw missingColumnsFailure(fileName, fixed.action, missing, names);
   } else if (columns.fields.size === 0) {
     throw new Failure("usage", `${fileName} has no column named like a field.`, {
       hint: "Name the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
     });
   }
-  return compileColumns(columns, fixed, settings);
 }
 
-/** A mapper for the cells under `header`. Throws as `compileHeader` does. */
-export function createNamedMapper(settings: NamedSettings & { readonly header: readonly string[] }): Mapper {
-  const { header } = settings;
-  const compiled = compileHeader(settings);
-  const strips = stripsGuards(settings);
-  return {
-    wanted: wantedOf(header, compiled),
-    understanding: understandingOf(howNamed(settings, compiled.fixed === undefined), header, compiled, settings.source),
-    map(row) {
-      if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
-      if (row.kind === "object") throw new Error("a row of cells was expected");
-      return mapCells(compiled, row, strips ? row.cells.map(unguard) : row.cells);
-    },
-  };
+/** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
+const MOST_READINGS = 1000;
+
+export class NamedMapper implements Mapper {
+  readonly wanted: readonly boolean[] | undefined;
+  readonly #settings: NamedSettings;
+  readonly #strips: boolean;
+  /** Of JSON rows, by their keys. */
+  readonly #readings = new Map<string, Reading>();
+  /** Of the header, or of the row before. */
+  #reading: Reading | undefined;
+  #understanding: Understanding | undefined;
+  #hasItems = false;
+
+  constructor(settings: NamedSettings) {
+    const { header, source } = settings;
+    this.#settings = settings;
+    this.#strips = source?.config.csv?.guards === "strip";
+    if (header === undefined) return;
+    this.#reading = compile(header, settings);
+    refuseHeader(this.#reading, settings);
+    this.#understanding = understandingOf(this.#reading, settings);
+    const { fields, action } = this.#reading.columns;
+    const wanted = new Set([...fields.values(), action]);
+    this.wanted = header.map((_name, index) => wanted.has(index));
+  }
+
+  get understanding(): Understanding {
+    const flat = this.#understanding;
+    if (flat === undefined) {
+      const fixed = fixedAction({ action: undefined }, this.#settings);
+      if (this.#hasItems || fixed === undefined) return ITEMS_UNDERSTOOD;
+      return { ...ITEMS_UNDERSTOOD, how: howNamed(this.#settings, fixed), action: fixed };
+    }
+    if (!this.#hasItems) return flat;
+    return { ...flat, notes: [...flat.notes, "some lines are {action, data}, taken as they are"] };
+  }
+
+  map(row: Row): Mapped {
+    if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+    if (row.kind === "object") return this.#mapObject(row);
+    if (this.wanted === undefined || this.#reading === undefined) throw new Error("a row of JSON was expected");
+    const cells = this.#strips ? row.cells.map(unguard) : row.cells;
+    return mapCells(this.#reading, cells, [], row);
+  }
+
+  #mapObject(row: Extract<Row, { kind: "object" }>): Mapped {
+    if (this.wanted !== undefined) throw new Error("a row of cells was expected");
+    const keys = Object.keys(row.value);
+    if (isItem(row.value, keys)) {
+      this.#hasItems = true;
+      return mapItem(row.value);
+    }
+    const reading = this.#readingOf(keys);
+    const { cells, findings, loose } = cellsOfObject(row, reading.names, reading.keys);
+    const { conflict } = reading.columns;
+    if (conflict !== undefined) findings.push(conflictFinding(conflict));
+    const mapped = mapCells(reading, cells, findings, undefined);
+    if (loose.length === 0 || mapped.kind === "skipped" || (mapped.kind === "invalid" && mapped.isGuess)) return mapped;
+    const [draft] = mapped.kind === "actions" ? mapped.drafts : mapped.attempted;
+    const likely = loose.filter(({ field }) => ((draft?.given ?? 0) & setOf([field])) !== 0);
+    return likely.length === 0 ? mapped : { ...mapped, likely: likely.map(({ finding }) => finding) };
+  }
+
+  #readingOf(keys: readonly string[]): Reading {
+    if (this.#reading !== undefined && areSame(this.#reading.names, keys)) return this.#reading;
+    const signature = keys.join("\u0000");
+    let reading = this.#readings.get(signature);
+    if (reading === undefined) {
+      reading = compile(keys, this.#settings);
+      this.#understanding = merged(this.#understanding, understandingOf(reading, this.#settings));
+      if (this.#readings.size >= MOST_READINGS) this.#readings.clear();
+      this.#readings.set(signature, reading);
+    }
+    this.#reading = reading;
+    return reading;
+  }
 }
 
-/** The columns whose cells are looked at. */
-function wantedOf(header: readonly string[], { columns }: CompiledColumns): readonly boolean[] {
-  const wanted = new Set([...columns.fields.values(), columns.action]);
-  return header.map((_name, index) => wanted.has(index));
+function areSame(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
+  return true;
 }
-
-/** Whether cells lose the signs that keep a spreadsheet from reading them. */
-const stripsGuards = ({ source }: NamedSettings): boolean => source?.config.csv?.guards === "strip";
 
 /** How the action of a file's rows is known. */
-export function howNamed({ action, source }: NamedSettings, byColumn: boolean): string {
+function howNamed({ action, source }: NamedSettings, fixed: ActionName | undefined): string {
   if (action !== undefined) return "--action";
   if (source?.config.action !== undefined) return `source ${source.name}`;
-  return byColumn ? "by column action" : "by file name";
+  return fixed === undefined ? "by column action" : "by file name";
 }
 
-export function understandingOf(
-  how: string,
-  header: readonly string[],
-  compiled: CompiledColumns,
-  source: NamedSource | undefined,
-): Understanding {
-  const { columns, fixed, byAction } = compiled;
+const ITEMS_UNDERSTOOD: Understanding = {
+  how: "{action, data} items",
+  columns: 0,
+  used: [],
+  unused: [],
+  publicFields: [],
+  notes: [],
+};
+
+function understandingOf(reading: Reading, settings: NamedSettings): Understanding {
+  const { names, columns, fixed, byAction } = reading;
+  const { source } = settings;
   const taken = new Set<FieldName>();
   for (const { used } of fixed === undefined ? byAction.values() : [fixed])
     for (const { field } of used) taken.add(field);
   const usedIndexes = new Set<number>();
   if (fixed === undefined && columns.action !== undefined) usedIndexes.add(columns.action);
-  const publicFields: string[] = [];
-  for (const [field, index] of columns.fields) {
-    if (!taken.has(field)) continue;
-    usedIndexes.add(index);
-    const name = publicName(field);
-    if (name !== undefined) publicFields.push(name);
-  }
+  for (const [field, index] of columns.fields) if (taken.has(field)) usedIndexes.add(index);
   const notes = [...columns.notes];
   if (source?.config.actions !== undefined)
     notes.push(`the rules of source ${source.name} are not used, because of --action`);
   for (const { field, index } of fixed?.refused ?? [])
-    notes.push(`${quote(header[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
+    notes.push(`${quote(names[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
   if (fixed !== undefined)
     for (const field of actionSpec(fixed.action).required)
       if (relaxingRule(fixed.action, field) !== undefined && !taken.has(field))
         notes.push(`no column ${field}, which the service's table requires for ${fixed.action}`);
   return {
-    how,
+    how: howNamed(settings, fixed?.action),
     ...(fixed && { action: fixed.action }),
-    columns: header.length,
-    used: header.filter((_name, index) => usedIndexes.has(index)),
-    unused: header.filter((_name, index) => !usedIndexes.has(index)),
-    publicFields,
+    columns: settings.header?.length ?? 0,
+    used: names.filter((_name, index) => usedIndexes.has(index)),
+    unused: names.filter((_name, index) => !usedIndexes.has(index)),
+    publicFields: [...columns.fields.keys()]
+      .filter((field) => taken.has(field))
+      .flatMap((field) => publicName(field) ?? []),
     notes,
   };
 }
 
-function mapCells(compiled: CompiledColumns, row: CellsRow, cells: readonly string[]): Mapped {
-  const findings: Finding[] = [];
-  const reading = actionOfRow(compiled, cells, findings);
-  if (reading === undefined) {
-    if (row.isBlank) return EMPTY_ROW;
-    return { kind: "invalid", findings, attempted: guessFromCells(compiled.columns, cells), isGuess: true };
-  }
-  const draft = new Draft(reading.action);
-  let isEmpty = true;
-  for (const { index, read } of reading.used) {
-    const text = cells[index];
-    if (text === undefined || text === "") continue;
-    isEmpty = false;
-    read(text, draft, findings);
-  }
-  if (isEmpty && findings.length === 0 && row.isBlank) return EMPTY_ROW;
-  return mappedOf(compiled, reading, draft, cells, findings);
+/** The most keys that are named. */
+const MOST_NAMES = 200;
+
+function merged(before: Understanding | undefined, next: Understanding): Understanding {
+  if (before === undefined) return next;
+  const both = (a: readonly string[], b: readonly string[]) => {
+    const known = new Set(a);
+    return b.every((name) => known.has(name)) ? a : [...new Set([...a, ...b])].slice(0, MOST_NAMES);
+  };
+  return {
+    ...before,
+    used: both(before.used, next.used),
+    unused: both(before.unused, next.unused),
+    publicFields: both(before.publicFields, next.publicFields),
+    notes: both(before.notes, next.notes),
+  };
 }
 
 const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
-/** Finishes a row whose fields are read: strange cells, the row's event. */
-export function mappedOf(
-  { columns, fixed }: CompiledColumns,
-  reading: ActionColumns,
-  draft: Draft,
-  cells: readonly string[],
+/** @param row of a table; in JSON a row is empty that has no keys. */
+function mapCells(
+  reading: Reading,
+  cells: readonly Cell[],
   findings: Finding[],
+  row: Pick<CellsRow, "isBlank"> | undefined,
 ): Mapped {
-  if (fixed === undefined)
-    for (const { index, field } of reading.refused) {
-      const text = cells[index];
-      if (text === undefined || text === "") continue;
-      findings.push({
-        rule: "field-not-accepted",
-        field,
-        value: text,
-        message: `${reading.action} takes no ${field}.`,
-        hint: "Leave the cell empty.",
-      });
-    }
+  const { columns, fixed } = reading;
+  const action = actionOfRow(reading, cells, findings);
+  if (action === undefined) {
+    if (row === undefined ? reading.names.length === 0 : row.isBlank) return EMPTY_ROW;
+    if (findings.length === 0) findings.push(NO_ACTION);
+    return { kind: "invalid", findings, attempted: guessFromCells(columns, cells), isGuess: true };
+  }
+  const draft = new Draft(action.action);
+  let isEmpty = true;
+  for (const { index, field, read } of action.used) {
+    const cell = cells[index];
+    if (cell === undefined || cell === "") continue;
+    isEmpty = false;
+    if (typeof cell === "string") read(cell, draft, findings);
+    // Its attributes are checked by the next step, as those of an {action, data} line.
+    else draft.putValue(field, cell);
+  }
+  if (isEmpty && findings.length === 0 && row?.isBlank === true) return EMPTY_ROW;
+  if (fixed === undefined) refuseCells(action, cells, findings);
   const drafts = [draft];
   if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts };
   const event = columns.fields.get("eventId");
   const eventId = event === undefined ? undefined : cells[event];
-  return eventId === undefined || eventId === "" ? { kind: "actions", drafts } : { kind: "actions", drafts, eventId };
+  return typeof eventId !== "string" || eventId === ""
+    ? { kind: "actions", drafts }
+    : { kind: "actions", drafts, eventId };
+}
+
+/** What a row holds that the action which it names does not take. */
+function refuseCells({ action, refused }: ActionColumns, cells: readonly Cell[], findings: Finding[]): void {
+  for (const { index, field } of refused) {
+    const cell = cells[index];
+    if (cell === undefined || cell === "") continue;
+    findings.push({
+      rule: "field-not-accepted",
+      field,
+      value: typeof cell === "string" ? cell : stringifyJson(cell),
+      message: `${action} takes no ${field}.`,
+      hint: "Leave the cell empty.",
+    });
+  }
 }
 
 /** The columns to read: those of the fixed action, else those of the action that the row names. */
-export function actionOfRow(
-  { columns, fixed, byAction }: CompiledColumns,
-  cells: readonly string[],
+function actionOfRow(
+  { columns, fixed, byAction }: Reading,
+  cells: readonly Cell[],
   findings: Finding[],
 ): ActionColumns | undefined {
   if (columns.action === undefined) return fixed;
-  const written = cells[columns.action] ?? "";
+  const written = String(cells[columns.action] ?? "");
   const named = isActionName(written) ? byAction.get(written) : undefined;
   if (fixed !== undefined) {
     if (named !== undefined && named !== fixed)
@@ -273,12 +372,12 @@ export function actionOfRow(
 }
 
 /** What the row may be by its ids. */
-export function guessFromCells({ fields }: NamedColumns, cells: readonly string[]): readonly Draft[] {
+function guessFromCells({ fields }: NamedColumns, cells: readonly Cell[]): readonly Draft[] {
   const ids: Ids = {};
   for (const field of ID_FIELDS) {
     const index = fields.get(field);
     const text = index === undefined ? undefined : cells[index];
-    if (text !== undefined && text !== "") ids[field] = text;
+    if (typeof text === "string" && text !== "") ids[field] = text;
   }
   return guessDraft(ids);
 }
@@ -311,4 +410,19 @@ function missingColumnsFailure(
   return new Failure("usage", `${fileName} has no column for ${missing.join(", ")}, which ${action} needs.`, {
     hint: `${rename}Its columns are ${header.map(quote).join(", ")}. Rename or add the column, ${SOURCES_HINT}.`,
   });
+}
+
+const NO_ACTION: Finding = {
+  rule: "action-unknown",
+  message: "Nothing says which action the row is.",
+  hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
+};
+
+function conflictFinding({ field, headers }: NonNullable<NamedColumns["conflict"]>): Finding {
+  return {
+    rule: "column-ambiguous" satisfies MappingRule,
+    field,
+    message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
+    hint: "Leave one out.",
+  };
 }
