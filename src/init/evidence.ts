@@ -3,6 +3,7 @@
 import { formOf } from "../actions/marks.ts";
 import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
+import { datesIn } from "../map/file-date.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import type { Entry } from "./config-text.ts";
@@ -90,6 +91,8 @@ export interface Column {
   readonly isUnique: boolean;
   /** What was looked at: `all 3 rows`. */
   readonly allRows: string;
+  /** Whether `{file.date}` has one in the file's name. */
+  readonly hasFileDate: boolean;
   /** Undefined where they are no times. */
   readonly times: Times | undefined;
   /** Undefined where they are no amounts. */
@@ -115,9 +118,10 @@ export interface Evidence extends Sample {
 export function evidenceOf(sample: Sample): Evidence {
   const rows = withoutTotals(sample);
   const allRows = allRowsText(rows.length, sample);
+  const hasFileDate = datesIn(sample.fileName).length === 1;
   const columns = sample.header.map((header, index) =>
     columnOf(
-      { name: header.trim(), index, allRows },
+      { name: header.trim(), index, allRows, hasFileDate },
       rows.map((cells) => cells[index] ?? ""),
     ),
   );
@@ -144,7 +148,7 @@ function allRowsText(rows: number, { items, isWhole }: Sample): string {
   return rows === 1 ? "the only row" : `all ${rows} rows`;
 }
 
-function columnOf(of: Pick<Column, "name" | "index" | "allRows">, cells: readonly string[]): Column {
+function columnOf(of: Pick<Column, "name" | "index" | "allRows" | "hasFileDate">, cells: readonly string[]): Column {
   const values = new Map<string, number>();
   let filled = 0;
   for (const cell of cells) {

@@ -34,6 +34,7 @@ import {
   orderTimeLines,
   orderTimeOf,
   startAsked,
+  THE_DATE,
   timeRule,
   zoneLines,
 } from "./time-rules.ts";
@@ -185,9 +186,7 @@ const isAsked = (value: Value): boolean =>
 function ofThisFile({ source, fields }: Rules): string | undefined {
   if (source.some(({ key, value, note }) => key === "eventId" && isAsked(value) && note === undefined))
     return "eventId";
-  return fields.some((line) => "key" in line && JSON.stringify(line.value).includes("FILL IN: the date"))
-    ? "the date"
-    : undefined;
+  return fields.some((line) => "key" in line && JSON.stringify(line.value).includes(THE_DATE)) ? "the date" : undefined;
 }
 
 /** Whether a rule says no more than the name of its column; comments say nothing. */

@@ -7,9 +7,8 @@ import { isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
-import { placeholder } from "../map/source.ts";
 import { expectLines } from "./conditions.ts";
-import { type Comment, flow, type Line, type Value } from "./config-text.ts";
+import type { Comment, Line, Value } from "./config-text.ts";
 import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
 import { csvLines, matchLine } from "./from-columns.ts";
 import { ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
@@ -95,10 +94,7 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] 
   };
   return [
     ...recipe.notes.flatMap((note) => wrapped(note).map((line) => ({ comment: `# ${line}` }))),
-    matchLine(
-      evidence.fileName,
-      OF_THIS_FILE.find((words) => recipe.source.includes(`FILL IN: ${words}`)),
-    ),
+    matchLine(evidence.fileName, recipe.source.includes(`FILL IN: ${EVENT_ID}`) ? EVENT_ID : undefined),
     ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
     ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
     ...expectLines(
@@ -112,8 +108,8 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] 
   ];
 }
 
-/** What is asked of one file, and does not hold for the next. */
-const OF_THIS_FILE = ["the id of the event", "the date"];
+/** It is asked of one file, and does not hold for the next. */
+const EVENT_ID = "the id of the event";
 
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
@@ -133,7 +129,7 @@ function ruleLines(view: View, rule: Rule): readonly Line[] {
   const { key, node, note } = rule;
   const [, sameIn, forEach, asked] = FILL_IN.exec(note ?? "") ?? [];
   if (asked !== undefined && forEach !== undefined) return askedForEach(view.evidence.column(forEach), key, asked);
-  if (asked !== undefined) return [askedLine(view.evidence.column(sameIn ?? ""), rule, asked)];
+  if (asked !== undefined) return [askedLine(view.evidence.column(sameIn ?? ""), key, asked)];
   if (isMap(node) && node.flow !== true) {
     const lines = rulesIn(node).flatMap((each) => ruleLines(view, each));
     if (lines.some((line) => "key" in line)) return [{ key, value: { block: lines }, note }];
@@ -206,18 +202,11 @@ function askedForEach(column: Column | undefined, key: string, asked: string): r
 }
 
 /** Asks for what the user must say, unless the file says it: in a column that has one text in all rows. */
-function askedLine(column: Column | undefined, { key, node }: Rule, asked: string): Line {
+function askedLine(column: Column | undefined, key: string, asked: string): Line {
   const [[only, times] = ["", 0], ...others] = [...(column?.values ?? [])];
   if (column !== undefined && others.length === 0 && times === column.rows && /^[A-Z]{3}$/.test(only))
     return { key, value: only, note: `as in ${column.allRows}: ${asked}` };
-  const steps = rulesIn(node);
-  if (steps.length === 0) return { key, value: ask(asked) };
-  // Of a template the columns stay: only the constant before them is the example.
-  const kept = Object.fromEntries(steps.map((step): [string, Value] => [step.key, { node: step.node }]));
-  const from = textsOf(ruleOf(steps, "from"))
-    .join("")
-    .replace(/^[^{]*(?= \{)/, () => placeholder(asked));
-  return { key, value: flow({ ...kept, from: { inQuotes: from } }) };
+  return { key, value: ask(asked) };
 }
 
 /** The texts of the column that say one of the values, but for capitals, blanks and marks. */

@@ -184,7 +184,7 @@ export function timeRule(time: Column, columns: readonly Column[], key: TimeFiel
     return {
       key,
       value: flow({
-        from: { inQuotes: `${placeholder("the date, such as 2026-05-09")} ${inner(time)}` },
+        from: { inQuotes: `${placeholder(time.hasFileDate ? FILE_DATE : THE_DATE)} ${inner(time)}` },
         format: { inQuotes: `yyyy-MM-dd ${only.format}` },
         rollover: { inQuotes: "06:00" },
       }),
@@ -210,6 +210,10 @@ export function timeRule(time: Column, columns: readonly Column[], key: TimeFiel
     note: `guess: the only way that fits, ${quoted(example)} is ${only.example}; fits ${only.fits} of ${time.values.size} texts`,
   };
 }
+
+/** What is asked beside times of day. A date in the config is that of one file alone. */
+export const THE_DATE = "the date, such as 2026-05-09";
+const FILE_DATE = "{file.date}, if the file's name says the date of these times; else the date";
 
 /** Whether all are ISO times or Unix seconds, which need no rule. */
 const isReadAsNamed = (column: Column): boolean =>

@@ -20,7 +20,7 @@ const DATES = [
 ];
 
 /** The different dates in a text, as `2026-05-09`. */
-function datesIn(text: string): readonly string[] {
+export function datesIn(text: string): readonly string[] {
   const found = DATES.flatMap((pattern) => [...text.matchAll(pattern)]);
   const dates = found.map(({ groups: { y = "", m = "", d = "" } = {} }) => `${y}-${m}-${d}`);
   return [...new Set(dates.filter(isDate))];

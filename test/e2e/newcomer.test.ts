@@ -68,7 +68,7 @@ test("the report of a cash desk: titles above its header, several tickets a row,
     ["the id of the event", "sturm-2026-11-27"],
     ["what the event is called", "Der Sturm"],
     ["tells one buyer from another", '"{Bon}"'],
-    ["the date", "2026-11-27"],
+    ["{file.date}", "{file.date}"],
   ];
   const { accepted, edits } = await sendAsNewcomer("newcomer/cash-desk", answers);
   expect(edits).toBe(6);

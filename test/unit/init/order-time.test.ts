@@ -178,3 +178,27 @@ test("the start of events that no column is named like is asked for", () => {
   );
   expect(ruleOf(lines, "#startTime")).toContain('{from: "{Date}", format: "iso"}');
 });
+
+describe("times of day need a date, which is asked", () => {
+  const csv = "Ticket,Scan time\nT1,19:15\nT2,19:20\n";
+
+  test.each(["scans-2026-11-27.csv", "scans-20261127.csv", "scans 27.11.2026.csv"])(
+    "that of the file's name is offered, and the next file is taken, too: %s",
+    (fileName) => {
+      const lines = bodyOf(fileName, csv);
+      expect(ruleOf(lines, "orderTime")).toContain(
+        `{from: "<FILL IN: {file.date}, if the file's name says the date of these times; else the date> {Scan time}"`,
+      );
+      expect(ruleOf(lines, "match")).toMatch(/^match: "scans.*\*\.csv"$/);
+    },
+  );
+
+  test.each(["scans.csv", "scans-2026.csv", "scans-2026-11-27-to-2026-11-28.csv"])(
+    "for this file alone where its name has no date, or two: %s",
+    (fileName) => {
+      const lines = bodyOf(fileName, csv);
+      expect(ruleOf(lines, "orderTime")).toContain('{from: "<FILL IN: the date, such as 2026-05-09> {Scan time}"');
+      expect(ruleOf(lines, "match")).toBe(`match: "${fileName}"   # this file only, as the date below is`);
+    },
+  );
+});
