@@ -19,6 +19,8 @@ export interface Checked extends Item {
   /** Of its price, as they are written. */
   readonly decimals: number | undefined;
   readonly place: number;
+  /** What rejects say of one that is not sent. */
+  reason: string | undefined;
 }
 
 export interface AcrossOptions {

@@ -124,6 +124,7 @@ function itemOf(stored: Stored): Checked {
     why: undefined,
     other: undefined,
     heldBy: undefined,
+    reason: undefined,
   };
 }
 
@@ -165,7 +166,14 @@ class Judge implements Judged {
     const near = await this.#near(subjects.filter((subject) => !known.has(subject)));
     for (const items of groups) {
       const [{ subject }] = items;
-      await this.#judge(subject, items, known.get(subject) ?? [], near.get(subject));
+      const ofSubject = known.get(subject) ?? [];
+      const another = near.get(subject);
+      judge(items, ofSubject, this.#judging);
+      if (another !== undefined) await this.#reportNear(items, another);
+      this.#checkAcross(items, ofSubject);
+      for (const item of items) if (REPORTED.has(item.verdict)) await this.#reportVerdict(item);
+      holdForBad(items);
+      for (const item of items) this.#write(item);
     }
     if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
   }
@@ -198,9 +206,8 @@ class Judge implements Judged {
     return nearTo(subjects, { store: this.#store, ledger, hasOdd });
   }
 
-  async #judge(subject: string, items: Group, known: readonly KnownAction[], near: Near | undefined): Promise<void> {
-    judge(items, known, this.#judging);
-    if (near !== undefined) await this.#reportNear(items, near);
+  #checkAcross(items: Group, known: readonly KnownAction[]): void {
+    const [{ subject }] = items;
     if (isOfEvent(subject)) {
       const event = this.events.of(subject.slice(2));
       this.#across.checkEvent(event, items, known);
@@ -208,15 +215,13 @@ class Judge implements Judged {
       this.#isAnyEventMoved ||= event.own.length > 0;
     } else this.#across.checkTicket(items, known);
     if (this.#isAnyEventMoved) this.#nameEvent(items, known);
-    const reasons = new Map<number, string>();
-    for (const item of items) {
-      const finding = REPORTED.has(item.verdict) ? await findingOf(item, this.#lookups) : undefined;
-      if (finding === undefined) continue;
-      reasons.set(item.seq, `${finding.rule}: ${finding.message}`);
-      this.#report(item, finding);
-    }
-    holdForBad(items);
-    for (const item of items) this.#write(item, reasons.get(item.seq));
+  }
+
+  async #reportVerdict(item: Checked): Promise<void> {
+    const finding = await findingOf(item, this.#lookups);
+    if (finding === undefined) return;
+    item.reason = `${finding.rule}: ${finding.message}`;
+    this.#report(item, finding);
   }
 
   #report(item: Checked, finding: Finding): void {
@@ -251,9 +256,9 @@ class Judge implements Judged {
     return `${state}${known === undefined ? "" : ` in the run ${known.runId}`}`;
   }
 
-  /** Writes down what differs from what was stored. @param reason what rejects say of one that is not sent. */
-  #write(item: Checked, reason: string | undefined): void {
-    const { seq, verdict, isCorrected, isFromRejects, input, mark, heldBy } = item;
+  /** Writes down what differs from what was stored. */
+  #write(item: Checked): void {
+    const { seq, verdict, isCorrected, isFromRejects, input, mark, heldBy, reason } = item;
     if (!isFromRejects && verdict !== "bad") this.#count(input, verdict); // rejects show nothing again
     if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
     const isAsStored = mark?.includes("#") !== true && item.why === undefined;
