@@ -29,6 +29,8 @@ export interface Sample {
   readonly encoding?: string | undefined;
   /** Where titles stand above it. */
   readonly headerLine?: number | "none" | undefined;
+  /** Quotes in cells stand behind a backslash. */
+  readonly isEscaped?: boolean | undefined;
   /** Where the rows are a list in a JSON object: its path. */
   readonly list?: string | undefined;
 }

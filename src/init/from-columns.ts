@@ -47,13 +47,14 @@ export const matchLine = (fileName: string, asked: string | undefined): Entry =>
 
 /** How the file is written, where that is unusual. */
 export function csvLines(
-  { delimiter, encoding, headerLine, list, columns }: Evidence,
+  { delimiter, encoding, headerLine, isEscaped, list, columns }: Evidence,
   isGuarded = columns.some(hasGuards),
 ): readonly Entry[] {
   const value = flow({
     delimiter: delimiter === undefined ? undefined : { inQuotes: delimiter },
     encoding,
     guards: isGuarded ? "strip" : undefined,
+    escape: isEscaped === true ? { inQuotes: "\\" } : undefined,
     header: headerLine === undefined ? undefined : String(headerLine),
   });
   if (list !== undefined) return [{ key: "rows", value: { inQuotes: list }, note: "the list in the file" }];

@@ -85,6 +85,8 @@ interface Shown {
   readonly headerLine?: number | "none";
   /** The list of rows in a JSON object. */
   readonly list?: string | undefined;
+  /** Quotes in cells stand behind a backslash. */
+  readonly isEscaped?: boolean | undefined;
 }
 
 async function sampleOf(
@@ -94,8 +96,9 @@ async function sampleOf(
   shown: Shown = {},
 ): Promise<Sample> {
   const { stdin, signal } = options;
-  const { headerLine, list } = shown;
-  const opening = { signal, stdin, encoding, rows: list, csv: { headerLine } };
+  const { headerLine, list, isEscaped = false } = shown;
+  const dialect = isEscaped ? { escape: "\\" } : {};
+  const opening = { signal, stdin, encoding, rows: list, csv: { headerLine, dialect } };
   const opened = await openInput(file, opening).catch(async (cause): Promise<Shown> => {
     if (cause instanceof NoHeader && (await canBeReadTwice(file))) return { headerLine: "none" };
     if (cause instanceof HoldsLists && (await canBeReadTwice(file))) return { list: cause.lists[0] };
@@ -113,6 +116,8 @@ async function sampleOf(
       if (isTitle && seen <= MOST_TITLES && isWider(row) && (await canBeReadTwice(file)))
         return await sampleOf(file, encoding, options, { headerLine: row.line });
       if (row.kind === "malformed") {
+        if (mayBeEscaped(row) && !isEscaped && (await canBeReadTwice(file)))
+          return await sampleOf(file, encoding, options, { ...shown, isEscaped: true });
         if (rows.length > 0) continue;
         throw new Failure(
           "usage",
@@ -149,6 +154,7 @@ async function sampleOf(
     ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
     headerLine,
     list,
+    ...(isEscaped && { isEscaped }),
   };
   if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
   const { delimiter } = input;
@@ -159,6 +165,9 @@ async function sampleOf(
     ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
   };
 }
+
+const mayBeEscaped = (row: Extract<Row, { kind: "malformed" }>): boolean =>
+  !row.bordersKnown && row.text.includes('\\"');
 
 /** Among so many rows below a title the header is looked for. */
 const MOST_TITLES = 5;

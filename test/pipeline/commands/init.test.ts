@@ -114,6 +114,18 @@ describe("the config that tickets init writes is valid for its own file:", () =>
   );
 });
 
+test("quotes behind a backslash, as PHP writes them: the config declares the escape, whichever row has the first", async () => {
+  const folder = openFolder([]);
+  const path = join(folder, "sales.csv");
+  const rows = ["t1,u1,ok", String.raw`t2,u2,"seat \"A1\", or ""B1"""`, "t3,u3,ok"];
+  const lines = rows.map((row) => `e1,10.00,2026-05-01T10:00:00Z,${row}\n`);
+  writeFileSync(path, `Event ID,Price,Order Time,Ticket ID,User ID,Note\n${lines.join("")}`);
+  utimesSync(path, 1_700_000_000, 1_700_000_000);
+  await initIn(folder, ["sales.csv"]);
+  expect(readFileSync(join(folder, "tickets.config.yaml"), "utf8")).toContain(String.raw`csv: {escape: "\\"}`);
+  await expectValid(folder, ["sales.csv"]);
+});
+
 describe("what the service is told by the config of a file beside sales that it knows:", () => {
   /** Two tickets were sold. */
   async function sold(): Promise<Field> {
