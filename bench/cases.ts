@@ -139,7 +139,7 @@ function resumed(bench: Bench, rows: number): Contender {
     prepare: (work) =>
       measure(
         { ...streamed(bench, work, salesOf(bench, { rows }), [], settings), endsWith: [143] },
-        { moment: bench.service.be({ tellAt: STOPPED_AT }), signal: "SIGTERM" },
+        { moment: bench.service.be({ reportAt: STOPPED_AT }), signal: "SIGTERM" },
       ),
     command: (work) => tool(bench, work, ["resume", "--env", "bench", "-q"]),
     untilFirstRequest: true,

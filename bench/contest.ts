@@ -59,7 +59,7 @@ async function run({ service }: Bench, contender: Contender, work: string): Prom
   const ready = command(work); // makes its data
   await prepare?.(work);
   spawnSync("sync"); // nobody pays for what another left to be written
-  const first = service.be({ latencyMs, ...(untilFirstRequest && { tellAt: 1 }) });
+  const first = service.be({ latencyMs, ...(untilFirstRequest && { reportAt: 1 }) });
   const measured = untilFirstRequest
     ? await measure({ ...ready, endsWith: ["SIGKILL"] }, { moment: first, signal: "SIGKILL" })
     : await measure(ready);

@@ -65,9 +65,9 @@ export async function measure(command: Command, until?: Until): Promise<Measured
 }
 
 async function ended(child: ChildProcess, { program, args, endsWith = [0] }: Command): Promise<void> {
-  let told = "";
+  let printed = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    told = (told + text).slice(-4000);
+    printed = (printed + text).slice(-4000);
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.on("error", reject);
@@ -75,7 +75,7 @@ async function ended(child: ChildProcess, { program, args, endsWith = [0] }: Com
   await promise;
   const end = child.exitCode ?? child.signalCode;
   if (end === null || !endsWith.includes(end))
-    throw new Error(`${program} ${args.join(" ")} ended with ${end}\n${told}`);
+    throw new Error(`${program} ${args.join(" ")} ended with ${end}\n${printed}`);
 }
 
 /** Undefined once it has ended. */

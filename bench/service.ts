@@ -11,15 +11,15 @@ import type { AddressInfo } from "node:net";
 export interface Manner {
   /** From the end of a request to the start of its answer. */
   readonly latencyMs?: number;
-  /** The request, from 1, that is told of; its answer takes a while longer. */
-  readonly tellAt?: number;
+  /** The request, from 1, that is reported; its answer takes a while longer. */
+  readonly reportAt?: number;
 }
 
 export interface Service extends AsyncDisposable {
   readonly baseUrl: string;
-  /** Actions answered since it was last told how to be. */
+  /** Actions answered since it last learnt how to be. */
   readonly actions: number;
-  /** Counts start again. @returns when `tellAt` came, in milliseconds since 1970. */
+  /** Counts start again. @returns when `reportAt` came, in milliseconds since 1970. */
   be(manner: Manner): Promise<number>;
 }
 
@@ -27,15 +27,15 @@ const LONGER_MS = 500;
 
 export async function startService(): Promise<Service> {
   let manner: Manner = {};
-  let tell: (at: number) => void = () => undefined;
+  let report: (at: number) => void = () => undefined;
   let requests = 0;
   let actions = 0;
 
-  const reply = (response: ServerResponse, body: Buffer, { latencyMs = 0, tellAt }: Manner, number: number): void => {
+  const reply = (response: ServerResponse, body: Buffer, { latencyMs = 0, reportAt }: Manner, number: number): void => {
     const from = performance.now();
     const { answer, count } = answerTo(body);
     actions += count;
-    const waitMs = latencyMs - (performance.now() - from) + (number === tellAt ? LONGER_MS : 0);
+    const waitMs = latencyMs - (performance.now() - from) + (number === reportAt ? LONGER_MS : 0);
     const send = (): void => {
       response.writeHead(200, { "content-type": "application/json", "content-length": answer.length }).end(answer);
     };
@@ -46,7 +46,7 @@ export async function startService(): Promise<Service> {
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     requests += 1;
     const number = requests;
-    if (number === manner.tellAt) tell(performance.timeOrigin + performance.now());
+    if (number === manner.reportAt) report(performance.timeOrigin + performance.now());
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => reply(response, Buffer.concat(parts), manner, number));
@@ -63,7 +63,7 @@ export async function startService(): Promise<Service> {
       requests = 0;
       actions = 0;
       return new Promise((resolve) => {
-        tell = resolve;
+        report = resolve;
       });
     },
     async [Symbol.asyncDispose]() {

@@ -5,7 +5,7 @@ import { examplesOf, noteOf } from "../src/cli/help.ts";
 import { buildProgram } from "../src/cli/program.ts";
 import { version } from "../src/cli/version.ts";
 
-/** An option that so many commands have, with the same words, is told once for all of them. */
+/** An option that so many commands have, with the same words, is reported once for all of them. */
 const COMMON = 3;
 
 /** The commands and their flags, to be read and not run. */

@@ -66,14 +66,14 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /** An error that a file threw as it was written, as a failure with exit code 10; one that is a failure stays itself. */
-export function notWritten(file: string, cause: unknown, told = ""): Failure {
+export function notWritten(file: string, cause: unknown, before = ""): Failure {
   if (cause instanceof Failure) return cause;
   const code = errorCode(cause) ?? String(cause);
   const isFull = code === "ENOSPC" || code === "EDQUOT";
   return new Failure(
     "storage",
     isFull ? `The disk is full: ${file} can't be written.` : `${file} can't be written (${code}).`,
-    { hint: `${told}Make room or put the disk right, then run the same command again.`, cause },
+    { hint: `${before}Make room or put the disk right, then run the same command again.`, cause },
   );
 }
 
@@ -98,7 +98,7 @@ export function exitCodeOfError(error: unknown, stop: AbortSignal): number {
   return isStop(error, stop) && isStopSignal(stop.reason) ? SIGNAL_CODES[stop.reason] : EXIT_CODES.internal;
 }
 
-/** Whether an error is only what the request to stop threw; anything else is told as what it is. */
+/** Whether an error is only what the request to stop threw; anything else is reported as what it is. */
 export function isStop(error: unknown, stop: AbortSignal): boolean {
   return stop.aborted && (error === stop.reason || (error instanceof Error && error.name === "AbortError"));
 }

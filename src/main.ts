@@ -32,11 +32,11 @@ function hearSignals(): void {
   for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
 }
 hearSignals();
-process.on("message", (told) => {
-  const signal = SIGNALS.find((name) => name === told);
+process.on("message", (message) => {
+  const signal = SIGNALS.find((name) => name === message);
   if (signal !== undefined) hear(signal, "above");
 });
-// The channel over which they are told must not keep the process.
+// The channel over which they come must not keep the process.
 process.channel?.unref();
 let onFirstSignal: ((signal: NodeJS.Signals) => void) | undefined;
 
@@ -72,9 +72,9 @@ try {
   process.exitCode = await run(process.argv.slice(2));
   await written();
   if (outputError !== undefined && !isReaderGone(outputError) && process.exitCode === EXIT_CODES.ok)
-    process.exitCode = await tell(lostOutput(outputError));
+    process.exitCode = await say(lostOutput(outputError));
 } catch (error) {
-  process.exitCode = await tell(await explain(error));
+  process.exitCode = await say(await explain(error));
 }
 
 async function run(args: readonly string[]): Promise<number> {
@@ -109,8 +109,8 @@ function lostOutput({ message }: Error): Explained {
   return { code: "storage", message: text, hint: undefined, exitCode: EXIT_CODES.storage };
 }
 
-/** As the terminal of a command tells an error; here there is none, or none any more. Resolves with the exit code. */
-async function tell(explained: Explained | undefined): Promise<number> {
+/** As the terminal of a command says an error; here there is none, or none any more. Resolves with the exit code. */
+async function say(explained: Explained | undefined): Promise<number> {
   if (explained === undefined) return EXIT_CODES.ok;
   const { logFormatAsked, logLine } = await import("./cli/log-line.ts");
   const { code, message, hint, exitCode } = explained;

@@ -86,7 +86,7 @@ export async function runCommand(
     explained = await explain(failure);
     exitCode = explained?.exitCode ?? EXIT_CODES.ok;
     terminal.progress(undefined);
-    if (explained !== undefined) tellFailure(terminal, explained);
+    if (explained !== undefined) sayFailure(terminal, explained);
     // A program that reads the document should find one, whatever happened.
     if (json && failure instanceof Failure && explained !== undefined)
       terminal.out(`${JSON.stringify(failureDocument(explained))}\n`);
@@ -107,7 +107,7 @@ export async function runCommand(
     const { afterRun } = await import("../commands/after-run.ts");
     await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, metrics);
   }
-  tellEnd(terminal, trace, { command, exitCode, durationMs });
+  sayEnd(terminal, trace, { command, exitCode, durationMs });
   terminal.end(exitCode);
   logFile?.[Symbol.dispose]();
   return exitCode;
@@ -117,7 +117,7 @@ function toArgument(argument: string | readonly string[] | undefined): Pick<Give
   return typeof argument === "object" ? { files: argument, word: undefined } : { files: [], word: argument };
 }
 
-/** How stderr is written, and the log file. What is wrong with them is told once there is a terminal. */
+/** How stderr is written, and the log file. What is wrong with them is reported once there is a terminal. */
 async function openLog(
   name: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -147,7 +147,7 @@ function hearWarnings(terminal: Terminal): void {
   process.on("warning", ({ name, message }) => terminal.warn(`${name}: ${cleanText(message, 500)}`));
 }
 
-function tellFailure(terminal: Terminal, explained: Explained): void {
+function sayFailure(terminal: Terminal, explained: Explained): void {
   const { code, hint, exitCode } = explained;
   terminal.error(failureText(explained), { event: "failure", code, hint, exitCode });
 }
@@ -158,7 +158,7 @@ const failureDocument = ({ code, message, hint, exitCode }: Explained): object =
   exitCode,
 });
 
-function tellEnd(
+function sayEnd(
   terminal: Terminal,
   trace: Trace,
   ended: { readonly command: string; readonly exitCode: number; readonly durationMs: number },

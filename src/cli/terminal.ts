@@ -34,14 +34,14 @@ export interface Terminal extends Reporter {
    * notices and warnings alone.
    */
   readonly end: (exitCode: number) => void;
-  /** How many warnings were told, those of earlier runs included. */
+  /** How many warnings were given, those of earlier runs included. */
   readonly warnings: number;
 }
 
 /** Without a terminal one line in half a minute tells that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
-/** A step of the work is told to people only with `--verbose`; of `machine`, only programs are told. */
+/** A step of the work is shown to people only with `--verbose`; of `machine`, only programs hear of it. */
 type Level = LogLevel | "step" | "machine";
 
 /** What a line is an event of that says nothing else of itself. */
@@ -113,7 +113,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       if (now - lastPlain < PLAIN_EVERY_MS) return;
       lastPlain = now;
       const { doing, done, total } = state;
-      // Where the work is seen going on, or silence is wanted, only a log is told.
+      // Where the work is seen going on, or silence is wanted, only a log says so.
       const level = spinner === undefined && !quiet ? "info" : "machine";
       say(level, describeProgress(state, pace, now), { event: "progress", doing, done, total });
     },

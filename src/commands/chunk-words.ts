@@ -2,7 +2,7 @@ import { cleanText, count } from "../actions/text.ts";
 import type { Chunk, Settlement } from "../ledger/ledger.ts";
 import type { localTimes } from "./local-time.ts";
 
-/** `4 (a part of chunk 2)`: a run is first told in the chunks that were planned. */
+/** `4 (a part of chunk 2)`: a run is first described in the chunks that were planned. */
 export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): string =>
   whole === chunk ? `${chunk}` : `${chunk} (a part of chunk ${whole})`;
 

@@ -18,7 +18,7 @@ import { shownIf } from "./problems.ts";
 import { failureText } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { columnsOf, layOut } from "./table.ts";
-import { tellNeverSent } from "./words.ts";
+import { sayNeverSent } from "./words.ts";
 
 export interface FindOptions extends EnvironmentOptions {
   readonly id: string;
@@ -39,8 +39,8 @@ export async function find(options: FindOptions, context: Context): Promise<numb
   const { problem, actions } = found;
   if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) reporter.out(`${stringifyJson(toDocument(id, environment, found))}\n`);
-  if (actions.length === 0) tellNothing(id, environment, found, context);
-  else if (!options.json) tellFound(id, environment, found, context);
+  if (actions.length === 0) sayNothing(id, environment, found, context);
+  else if (!options.json) sayFound(id, environment, found, context);
   if (problem !== undefined) return EXIT_CODES.usage;
   return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
@@ -101,11 +101,11 @@ const kindsOf = (actions: readonly FoundAction[], id: string): readonly FoundAs[
 const LONGEST_ID = 255;
 
 /** What was looked in, and what the id may have been meant to be. */
-function tellNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
-  // A ledger that was lost says nothing of what was sent; that is told already.
+function sayNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
+  // A ledger that was lost says nothing of what was sent; that is reported already.
   if (!found.hasLedger && found.problem !== undefined) return;
   if (!found.hasLedger) {
-    tellNeverSent(environment, { reporter, cwd });
+    sayNeverSent(environment, { reporter, cwd });
     return;
   }
   const nothing = found.problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
@@ -123,7 +123,7 @@ const ARTICLES: Readonly<Record<FoundAs, string>> = {
   actionPromise: "an actionPromise",
 };
 
-function tellFound(
+function sayFound(
   id: string,
   environment: Environment,
   { actions }: Found,

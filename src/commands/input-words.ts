@@ -17,7 +17,7 @@ type Known = ReadonlySet<string>;
 const NOTHING_KNOWN: Known = new Set();
 
 /** The first lines: each file, then what becomes public. What earlier runs have shown is counted, unless `verbose`. */
-export function tellUnderstood(
+export function sayUnderstood(
   { inputs, known }: Extract<RunEvent, { kind: "inputs understood" }>,
   { reporter, verbose }: Context,
 ): void {
@@ -97,7 +97,7 @@ function listOf(names: readonly string[]): string {
 }
 
 /** What was found in the input: problems, skipped rows, and what waits for other runs. */
-export function tellChecked(
+export function sayChecked(
   { checked, shown }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
@@ -105,14 +105,14 @@ export function tellChecked(
   reportProblems(reporter, checked, {
     ...{ verbose, before: shown },
     // What this run shows is remembered once it has ended and said so.
-    note: (digest) => trace.told.push(digest),
+    note: (digest) => trace.reported.push(digest),
   });
   reportSkipped(reporter, plan);
-  tellPending(reporter, plan);
+  sayPending(reporter, plan);
 }
 
 /** What waits since another run may have sent it, or holds what it depends on. */
-export function tellPending({ warn }: Findings, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
+export function sayPending({ warn }: Findings, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
       `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run} is not finished, and has ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,
@@ -120,12 +120,12 @@ export function tellPending({ warn }: Findings, { held: { heldBy } }: Pick<Check
 }
 
 /** What is about to be sent of it. */
-export function tellPlanned(
+export function sayPlanned(
   { plan, understood }: Extract<RunEvent, { kind: "sending planned" }>,
   { reporter, trace }: Context,
 ): void {
   // The runs after this one count what its first lines have shown.
-  trace.told.push(...allMarksOf(understood));
+  trace.reported.push(...allMarksOf(understood));
   const back = describeBack(plan.actions);
   reporter.info(
     `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${back === "" ? "" : `${back}, `}${number(plan.actions.new)} to send${overLanes(plan)}.`,
@@ -134,7 +134,7 @@ export function tellPlanned(
 }
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
-export function tellNothingSent({ of, problems, otherwise, mode }: NothingSent, reporter: Reporter): void {
+export function sayNothingSent({ of, problems, otherwise, mode }: NothingSent, reporter: Reporter): void {
   const { rows, actions, isRefused, isUnfit } = of;
   if (isRefused) {
     const isAllowable = rows.mapped > 0 && !isUnfit;

@@ -14,7 +14,7 @@ import { exitCodeOfDone } from "../run/summary.ts";
 import { plan as planInput, shownBefore } from "../run/validate.ts";
 import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
-import { tellPending } from "./input-words.ts";
+import { sayPending } from "./input-words.ts";
 import { describePreview } from "./preview.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
@@ -50,23 +50,23 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   const findings = isOutputFree ? reporter.found : reporter;
   reportProblems(findings, checked, { verbose });
   reportSkipped(findings, plan);
-  tellPending(findings, plan);
-  const told = describePlan(plan);
+  sayPending(findings, plan);
+  const sentence = describePlan(plan);
   if (options.json) {
     reporter.out(
       `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, problems: { errors: problems.errors, warnings: problems.warnings }, ...(seen !== undefined && { preview: seen }) })}\n`,
     );
   }
   if (plan.isRefused) {
-    reporter.error(`${told} Nothing was written.`);
+    reporter.error(`${sentence} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
   if (isWrittenToFile(options)) {
     const target = await writeActions(checked, options.output, context);
-    reporter.info(`${told} Written to ${displayPath(target, context.cwd)}.`);
+    reporter.info(`${sentence} Written to ${displayPath(target, context.cwd)}.`);
   } else {
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
-    reporter.info(told);
+    reporter.info(sentence);
   }
   const { isNews } = await shownBefore(problems, checked.shown);
   return exitCodeOfDone(plan, { isNews, doubt: undefined });

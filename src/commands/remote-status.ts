@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { tellNeverSent } from "./words.ts";
+import { sayNeverSent } from "./words.ts";
 
 export interface RemoteStatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -28,16 +28,16 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
   if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found))}\n`);
-  else if (found.promises > 0) tellCounts(found, context);
-  if (!hasLedger && problem === undefined) tellNeverSent(environment, context);
+  else if (found.promises > 0) sayCounts(found, context);
+  if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   else if (hasLedger && found.promises === 0)
     reporter.info(
       options.run === undefined
         ? `${environment.name} has given no promises yet.`
         : `Run ${options.run} was given no promises.`,
     );
-  tellDoubtful(found, environment, context);
-  if (stop !== undefined) tellStop(stop, found, environment, context);
+  sayDoubtful(found, environment, context);
+  if (stop !== undefined) sayStop(stop, found, environment, context);
   return found.exitCode;
 }
 
@@ -69,7 +69,7 @@ const NOTES: Readonly<Record<string, string>> = {
 };
 const OTHER_NOTE = "not a status that tickets knows: counts as not final";
 
-function tellCounts(found: RemoteStatus, { reporter }: Context): void {
+function sayCounts(found: RemoteStatus, { reporter }: Context): void {
   const rows = [
     ...Object.entries(found.statuses).map(([status, n]) => [cleanText(status), number(n), NOTES[status] ?? OTHER_NOTE]),
     ...(found.unknown === 0 ? [] : [["not answered yet", number(found.unknown), ""]]),
@@ -80,7 +80,7 @@ function tellCounts(found: RemoteStatus, { reporter }: Context): void {
     reporter.out(`${`  ${status.padEnd(words ?? 0)}  ${n.padStart(numbers ?? 0)}  ${note}`.trimEnd()}\n`);
 }
 
-function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter }: Context): void {
+function sayDoubtful(found: RemoteStatus, environment: Environment, { reporter }: Context): void {
   const { failures, failed, notFound, unreadable } = found;
   for (const { source, line, action, actionPromise, status } of failures)
     reporter.error(
@@ -101,7 +101,7 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
     );
 }
 
-function tellStop(
+function sayStop(
   stop: NonNullable<RemoteStatus["stop"]>,
   found: RemoteStatus,
   environment: Environment,

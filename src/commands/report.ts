@@ -26,7 +26,7 @@ import {
   rejectionSection,
   sendingSection,
 } from "./report-sections.ts";
-import { leadTo, NEXT, tellStop } from "./run-end.ts";
+import { leadTo, NEXT, sayStop } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 
 /** What a command did, as far as it came. */
@@ -235,7 +235,7 @@ function stopLines({ end }: Noted, context: Context): readonly string[] {
   const lines: string[] = [];
   const reporter = { ...context.reporter, error: (text: string) => void lines.push(text) };
   for (const [at, stop] of (end?.stops ?? []).slice(0, STOPS_SHOWN).entries())
-    if (end !== undefined) tellStop({ ...context, reporter }, end, stop, at === 0);
+    if (end !== undefined) sayStop({ ...context, reporter }, end, stop, at === 0);
   return lines;
 }
 

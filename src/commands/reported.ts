@@ -43,7 +43,7 @@ export async function reported(
       context.reporter.info(`Report: ${displayPath(path, context.cwd)}`);
     } catch (cause) {
       if (!(cause instanceof Failure)) throw cause;
-      tellUnwritten(cause, context);
+      sayUnwritten(cause, context);
     }
   };
   try {
@@ -75,7 +75,7 @@ function takeNotes(): { readonly notes: ReportNotes; readonly noted: () => Noted
   };
 }
 
-function tellUnwritten({ message }: Failure, { reporter, trace: { summary, environment } }: Context): void {
+function sayUnwritten({ message }: Failure, { reporter, trace: { summary, environment } }: Context): void {
   reporter.warn(`The report was not written. ${message} The command's result is not affected.`);
   if (summary?.run != null && environment !== undefined)
     reporter.info(`To write it: ${resultsReportCommand(summary.run, environment)}`);

@@ -3,7 +3,7 @@
 import type { WorkUnderWay } from "../run/progress.ts";
 import type { LogEvent } from "./log-events.ts";
 
-/** Says a text; `about` is what a program is told of it. */
+/** Says a text; `about` is what a program reads of it. */
 type Say = (text: string, about?: LogEvent) => void;
 
 /** What a check finds, and all else that has a weight. */

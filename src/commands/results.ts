@@ -77,8 +77,8 @@ function describeUndecided(
     [refused, "refused"],
     [notSent, "not sent"],
   ] as const;
-  const told = parts.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`);
-  return `Run ${run} is not finished, so some actions have no line yet: ${told.join(", ")}. Look: ${statusCommand(environment, run)}`;
+  const open = parts.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`);
+  return `Run ${run} is not finished, so some actions have no line yet: ${open.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
 export interface ImportOptions extends EnvironmentOptions {

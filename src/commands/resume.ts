@@ -16,10 +16,10 @@ export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, 
 
 export function resume(options: ResumeOptions, context: Context): Promise<number> {
   const asked = { report: options.report, verb: "resume", taken: [], isToSend: true };
-  return reported(asked, context, (noting) => resumeAndTell(options, noting));
+  return reported(asked, context, (noting) => resumeAndReport(options, noting));
 }
 
-async function resumeAndTell(options: ResumeOptions, context: Context): Promise<number> {
+async function resumeAndReport(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const core = runContextOf(context);

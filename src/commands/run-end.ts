@@ -15,12 +15,12 @@ import { type Reporter, reporting } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
 import { describeActions, describeUnsentRows } from "./summary.ts";
 
-/** Tells how a run ended, lane by lane. */
-export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
+/** Says how a run ended, lane by lane. */
+export function sayRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
   const { reporter, cwd, verbose } = context;
   const { summary, stops, run, rejected } = end;
   const first = stops[0] ?? { kind: "finished" };
-  tellStops(end, context);
+  sayStops(end, context);
   for (const { origin, response } of rejected) {
     const source = run.inputs[origin.input]?.name ?? "";
     const why = verbose ? `rejected: ${cleanText(response ?? "", 300)}` : rejectionText({ response });
@@ -41,34 +41,34 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
       durationMs: summary.durationMs,
     },
   );
-  tellByAction(reporter, summary, end.sent.actions);
+  sayByAction(reporter, summary, end.sent.actions);
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
-  tellRejects(summary, context);
+  sayRejects(summary, context);
   // What another run has in doubt comes before the rejects.
   const kind = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
   if (summary.next !== null) reporter.info(`${leadTo(summary, kind)}: ${summary.next}`);
 }
 
-export function tellRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
+export function sayRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
   if (rejects.length > 0) reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
 }
 
-/** Tells why a run stopped, lane by lane. */
-export function tellStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, context: Context): void {
+/** Says why a run stopped, lane by lane. */
+export function sayStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, context: Context): void {
   const [first] = end.stops;
   // What a person has to decide is reported for every lane; what ends all lanes alike, once.
-  const told = new Set<Stop["kind"]>();
+  const said = new Set<Stop["kind"]>();
   for (const stop of end.stops) {
     const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
     const ofStop = { ...context, reporter: reporting(context.reporter, eventOf(stop)) };
-    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, stop, stop === first);
-    told.add(stop.kind);
+    if (isOfChunk || !said.has(stop.kind)) sayStop(ofStop, end, stop, stop === first);
+    said.add(stop.kind);
   }
 }
 
 /** `By action: 40 newEvent, 12,000 soldTicket.`, of all of the input; nothing where there is one kind, or this command sent nothing. */
-function tellByAction(
+function sayByAction(
   reporter: Reporter,
   { byAction, actions: { alreadySent } }: RunEnd["summary"],
   sent: number,
@@ -88,7 +88,7 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
 }
 
-/** What programs are told of a stop. */
+/** What programs read of a stop. */
 function eventOf(stop: Stop): LogEvent {
   const { kind: reason } = stop;
   const detail = "detail" in stop ? cleanText(stop.detail, 300) : undefined;
@@ -99,7 +99,7 @@ function eventOf(stop: Stop): LogEvent {
 }
 
 /** @param isFirst whether it is the first stop that is reported. */
-export function tellStop(
+export function sayStop(
   { reporter, env }: Context,
   { environment, lanes }: Pick<RunEnd, "environment" | "lanes">,
   stop: Stop,

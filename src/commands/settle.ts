@@ -39,7 +39,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     reporter.info("The run stays open.");
     return EXIT_CODES.ok;
   }
-  tellSettled(result, environment, options, context);
+  saySettled(result, environment, options, context);
   const { summary } = result;
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;
@@ -51,13 +51,13 @@ function confirmBy({ yes }: SettleOptions, { reporter, stop }: Context): SettleS
   return yes || ask === undefined ? undefined : () => ask("Close it?", stop);
 }
 
-function tellSettled(
+function saySettled(
   { run, summary, questions, rejects }: Extract<SettleResult, { kind: "settled" }>,
   environment: Environment,
   { decision }: SettleOptions,
   { reporter, cwd, verbose }: Context,
 ): void {
-  if (questions !== undefined) tellQuestions(run, questions, environment, reporter, verbose);
+  if (questions !== undefined) sayQuestions(run, questions, environment, reporter, verbose);
   if (decision === "pause") reporter.info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   reporter.info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined && rejects.length > 0)
@@ -67,7 +67,7 @@ function tellSettled(
 }
 
 /** What a person has to decide: the doubtful actions, and what would happen if they were sent twice. */
-function tellQuestions(
+function sayQuestions(
   run: Run,
   questions: readonly Question[],
   environment: Environment,
@@ -75,13 +75,13 @@ function tellQuestions(
   verbose: boolean,
 ): void {
   if (questions.length === 0) info(`Run ${run.run} has nothing to settle.`);
-  const told = { info, time: localTimes(), verbose };
-  for (const question of questions) tellQuestion(run, question, environment, told);
+  const said = { info, time: localTimes(), verbose };
+  for (const question of questions) sayQuestion(run, question, environment, said);
   if (questions.length > 0 && run.state === "open")
     info(`To close the run and leave its doubts: ${settleCommand(run.run, environment, "--abandon")}`);
 }
 
-function tellQuestion(
+function sayQuestion(
   { run, state }: Run,
   { chunk, actions, requestedAt }: Question,
   environment: Environment,

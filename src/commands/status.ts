@@ -32,7 +32,7 @@ import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
-import { describeHolder, tellNeverSent } from "./words.ts";
+import { describeHolder, sayNeverSent } from "./words.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -71,16 +71,16 @@ export async function status(options: StatusOptions, context: Context): Promise<
     if (options.chunk === undefined) showRun(options, await runStatus(environment, name), context);
     else {
       const { chunk, actions } = await chunkActions(environment, name, options.chunk);
-      tellActions(chunk, actions, context);
+      sayActions(chunk, actions, context);
     }
     return exitCode;
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
-  else if (hasLedger) tellStatus(found, environment, context);
-  if (!hasLedger && problem === undefined) tellNeverSent(environment, context);
+  else if (hasLedger) sayStatus(found, environment, context);
+  if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
-  return tellAge(found.succeeded, maxAge, environment.name, context);
+  return sayAge(found.succeeded, maxAge, environment.name, context);
 }
 
 /** Runs that are listed, beside those that are open. */
@@ -126,7 +126,7 @@ const holderOf = ({ workers }: Team, lane: OpenLane): Worker | undefined =>
   workers.find(({ worker }) => worker === lane.worker);
 
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
-function tellStatus(
+function sayStatus(
   { succeeded, failed, unstarted, runs, holder, team }: Status,
   environment: Environment,
   { reporter, stdout }: Context,
@@ -145,15 +145,15 @@ function tellStatus(
     const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
     reporter.out(`\nTo decide:\n${lines.join("")}`);
   }
-  if (team !== undefined) tellTeam(team, surface);
+  if (team !== undefined) sayTeam(team, surface);
   const [unfinished, finished] = [true, false].map((isOpen) => runs.filter((run) => isUnfinished(run) === isOpen));
-  tellRuns("Not finished", unfinished, surface);
-  if (team === undefined) tellHowTheyGoOn(unfinished ?? [], environment, reporter);
-  tellRuns("Finished", finished, surface);
+  sayRuns("Not finished", unfinished, surface);
+  if (team === undefined) sayHowTheyGoOn(unfinished ?? [], environment, reporter);
+  sayRuns("Finished", finished, surface);
 }
 
 /** Of those that nobody has to decide about: they were stopped, killed, or are being sent. */
-function tellHowTheyGoOn(
+function sayHowTheyGoOn(
   unfinished: readonly RunStatus[],
   environment: Environment,
   { out }: Pick<Reporter, "out">,
@@ -172,12 +172,7 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
   return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
 }
 
-function tellWorkers(
-  title: string,
-  workers: readonly Worker[],
-  team: Team,
-  { time, columns, reporter }: Surface,
-): void {
+function sayWorkers(title: string, workers: readonly Worker[], team: Team, { time, columns, reporter }: Surface): void {
   if (workers.length === 0) return;
   const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
     `${cleanText(host, 60)} ${pid}`,
@@ -192,11 +187,11 @@ function tellWorkers(
 }
 
 /** Who sends what on all machines, where several may, and how much is left. */
-function tellTeam(team: Team, surface: Surface): void {
+function sayTeam(team: Team, surface: Surface): void {
   const { workers, lanes, lastMinute } = team;
-  tellWorkers("Sending now", workers.filter(isThere), team, surface);
+  sayWorkers("Sending now", workers.filter(isThere), team, surface);
   const gone = workers.filter((worker) => !isThere(worker));
-  tellWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
+  sayWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
   if (lanes.length === 0) return;
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
   const free = lanes.filter((lane) => holderOf(team, lane) === undefined).length;
@@ -216,7 +211,7 @@ interface Surface {
 
 const COLUMNS = ["run", "began", "state", "exit", "took", "files", "actions"] as const;
 
-function tellRuns(title: string, runs: readonly RunStatus[] = [], { time, columns, reporter }: Surface): void {
+function sayRuns(title: string, runs: readonly RunStatus[] = [], { time, columns, reporter }: Surface): void {
   if (runs.length === 0) return;
   const rows = runs.map((run) => rowOf(run, time));
   reporter.out(`\n${title}:\n${layOutSentences(COLUMNS, rows, columns)}`);
@@ -226,7 +221,7 @@ function tellRuns(title: string, runs: readonly RunStatus[] = [], { time, column
 const CLOCKS_APART_MS = 60_000;
 
 /** Exit 4 when what should happen regularly did not. */
-function tellAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
+function sayAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
   const age = success === undefined ? undefined : Date.now() - Date.parse(endedAt(success));
   if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
   reporter.error(
@@ -330,11 +325,11 @@ function showRun(
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
   ];
   reporter.out(`${lines.join("\n")}\n`);
-  tellNext(reporter, summary);
+  sayNext(reporter, summary);
 }
 
 /** A document a line. */
-function tellActions(
+function sayActions(
   { chunk, state }: Chunk,
   actions: readonly AskedAction[],
   { reporter: { out }, verbose }: Context,
@@ -359,6 +354,6 @@ function waits({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts
   return state === "open" && paused !== undefined ? ", stopped by a person" : "";
 }
 
-function tellNext({ info }: Reporter, { next, actions: { inDoubt } }: Pick<Summary, "next" | "actions">): void {
+function sayNext({ info }: Reporter, { next, actions: { inDoubt } }: Pick<Summary, "next" | "actions">): void {
   if (next !== null) info(`${NEXT[inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
 }

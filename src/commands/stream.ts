@@ -6,10 +6,10 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
-import { tellNothingSent } from "./input-words.ts";
+import { sayNothingSent } from "./input-words.ts";
 import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
-import { leadTo, NEXT, tellRejects } from "./run-end.ts";
+import { leadTo, NEXT, sayRejects } from "./run-end.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions
@@ -37,10 +37,10 @@ export function stream(options: StreamOptions, context: Context): Promise<number
     taken: [...files, output],
     isToSend: true,
   };
-  return reported(asked, context, (noting) => streamAndTell(options, noting));
+  return reported(asked, context, (noting) => streamAndReport(options, noting));
 }
 
-async function streamAndTell(options: StreamOptions, context: Context): Promise<number> {
+async function streamAndReport(options: StreamOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   trace.files = options.files;
@@ -64,7 +64,7 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
     confirm: confirmBy(options, context),
     newLedger: newLedgerBy(options, context),
   });
-  tellEnding(result, options.files, context);
+  sayEnding(result, options.files, context);
   const { summary } = result;
   traceSummary(trace, summary);
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
@@ -88,7 +88,7 @@ function newLedgerBy(
 }
 
 /** What there is to say of a stream beside what was said of its input and of each run. */
-function tellEnding({ summary, ending }: StreamResult, files: readonly string[], context: Context): void {
+function sayEnding({ summary, ending }: StreamResult, files: readonly string[], context: Context): void {
   const { reporter, trace } = context;
   const were = files.length === 1 ? "was" : "were";
   switch (ending.kind) {
@@ -123,14 +123,14 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       break;
     }
     case "nothing sent":
-      tellNothingSent(ending, reporter);
-      tellRejects(summary, context);
+      sayNothingSent(ending, reporter);
+      sayRejects(summary, context);
       if (summary.next === null || ending.of.isRefused) break;
       if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       else if (summary.rejects.length > 0) reporter.info(`${leadTo(summary, "finished")}: ${summary.next}`);
       break;
     case "not confirmed":
-      trace.told.length = 0;
+      trace.reported.length = 0;
       reporter.error("Not confirmed; nothing was sent.");
       break;
     case "sent":

@@ -6,8 +6,8 @@ import type { Summary } from "../run/summary.ts";
 
 /** `20 actions: 18 accepted, 2 rejected`: every part that is not zero. */
 export function describeActions(actions: Summary["actions"], inFlight = 0): string {
-  const told = listOf(actionParts(actions, inFlight));
-  return `${count(actions.total, "action")}${told === "" ? "" : `: ${told}`}`;
+  const parts = listOf(actionParts(actions, inFlight));
+  return `${count(actions.total, "action")}${parts === "" ? "" : `: ${parts}`}`;
 }
 
 /** The parts of all actions, by what became of them. `inFlight`: of those in doubt, how many a living process is sending. */

@@ -23,7 +23,7 @@ export interface Trace {
   /** False for what must leave the ledger as it is. */
   isKept: boolean;
   /** Digests of warnings that the ledger is to remember once they are printed. */
-  told: string[];
+  reported: string[];
 }
 
 export const newTrace = (): Trace => ({
@@ -34,7 +34,7 @@ export const newTrace = (): Trace => ({
   summary: undefined,
   counts: undefined,
   isKept: true,
-  told: [],
+  reported: [],
 });
 
 /** What a summary says for the trace. */
@@ -68,7 +68,7 @@ export async function keepTrace(
     readonly version: string;
   },
 ): Promise<void> {
-  const { environment, files, run, counts, isKept, told } = trace;
+  const { environment, files, run, counts, isKept, reported } = trace;
   if (environment === undefined || !isKept) return;
   const { command, args, env, startedAt, durationMs, exitCode, error, warnings, version } = ended;
   await noteInvocationOf(
@@ -89,7 +89,7 @@ export async function keepTrace(
       version,
     },
     // A command that broke off may not have printed them.
-    error === undefined ? told : [],
+    error === undefined ? reported : [],
   );
 }
 

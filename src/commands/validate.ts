@@ -20,10 +20,10 @@ export interface ValidateOptions extends InputOptions, EnvironmentOptions {
 
 export function validate(options: ValidateOptions, context: Context): Promise<number> {
   const asked = { report: options.report, verb: "validate", taken: options.files, isToSend: false };
-  return reported(asked, context, (noting) => validateAndTell(options, noting));
+  return reported(asked, context, (noting) => validateAndReport(options, noting));
 }
 
-async function validateAndTell(options: ValidateOptions, context: Context): Promise<number> {
+async function validateAndReport(options: ValidateOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
   const core = runContextOf(context);
   context.trace.files = options.files;

@@ -11,10 +11,10 @@ import { proxyOf } from "../send/proxy.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
-import { tellChecked, tellPlanned, tellUnderstood } from "./input-words.ts";
+import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { localTime, localTimes } from "./local-time.ts";
 import type { ProgressState } from "./reporter.ts";
-import { seconds, tellRunEnd, tellStops } from "./run-end.ts";
+import { sayRunEnd, sayStops, seconds } from "./run-end.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -41,9 +41,9 @@ const WORDS: Words = {
   "ordered by time": (_, { reporter }) =>
     reporter.info("Order: by orderTime, each event and sale before what depends on it."),
   "files passed over": ({ message }, { reporter }) => reporter.warn(message),
-  "inputs understood": tellUnderstood,
-  "input checked": tellChecked,
-  "sending planned": tellPlanned,
+  "inputs understood": sayUnderstood,
+  "input checked": sayChecked,
+  "sending planned": sayPlanned,
   "earlier run comes first": ({ run }, { reporter, trace }) => {
     trace.sending = run;
     reporter.info(`Finishing interrupted run ${run} first.`, { event: "run.first" });
@@ -98,7 +98,7 @@ const WORDS: Words = {
     reporter.warn(
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
     ),
-  "closing run": tellClosing,
+  "closing run": sayClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "nothing to settle": ({ run, chunk, before, isOtherwise }, { reporter }) => {
     const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
@@ -126,7 +126,7 @@ const WORDS: Words = {
       `${file} ends in the middle of a line, as after a power cut. Its action was sent, and would be sent again: look whether the service has it. The line: ${cleanText(text, 200)}`,
     ),
   "run ended": (ended, context) => {
-    tellRunEnd(ended, context);
+    sayRunEnd(ended, context);
     context.trace.sending = undefined;
   },
   "nothing to work on": ({ isFirst, holder }, { reporter }) => {
@@ -145,7 +145,7 @@ const WORDS: Words = {
     reporter.error(message, code === "in-doubt" ? { event: "doubt" } : { event: "run.stopped", reason: code });
     if (hint !== undefined) reporter.info(hint);
   },
-  "worker stopped": (stopped, context) => tellStops(stopped, context),
+  "worker stopped": (stopped, context) => sayStops(stopped, context),
   "run done": ({ run, environment, exitCode, counts }, { reporter, trace }) => {
     trace.sending = undefined;
     const { accepted, rejected, settled, notSent } = counts;
@@ -179,7 +179,7 @@ function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<
 }
 
 /** What closing a run leaves. */
-function tellClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
+function sayClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
   const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
   const [open, done] = [inDoubt + inFlight + refused, accepted + rejected + settled];
   const parts = [
@@ -219,7 +219,7 @@ function toProgressState({ waiting, ...work }: WorkUnderWay): ProgressState {
   return { ...work, note: `${cleanText(waiting.detail, 60)}; trying again in ${seconds(waiting.waitMs)}` };
 }
 
-/** What the core tells, in the words of a command. */
+/** What the core reports, in the words of a command. */
 export function progressOf(context: Context): Progress {
   return {
     happened: (event) => {
@@ -233,7 +233,7 @@ export function progressOf(context: Context): Progress {
 }
 
 /** Where there is no ledger, nothing was sent from this machine. */
-export const tellNeverSent = (environment: Environment, { reporter, cwd }: Pick<Context, "reporter" | "cwd">): void =>
+export const sayNeverSent = (environment: Environment, { reporter, cwd }: Pick<Context, "reporter" | "cwd">): void =>
   reporter.info(
     `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
   );

@@ -153,7 +153,7 @@ async function takeTurn(session: Session, { actions, rate, longestMs }: Pace, wa
 }
 
 /**
- * Whoever decides about the chunk's actions is told of it. Those that are planned again, by somebody's word or in a database that
+ * Whoever decides about the chunk's actions hears of it. Those that are planned again, by somebody's word or in a database that
  * came back without the attempt, are in doubt once more if the service may have them.
  */
 async function keepLate(

@@ -560,7 +560,7 @@ export interface Notes {
   /** Of these commands; `succeeded`: of those that ended with 0; `worked`: not of those that ended in a usage error. */
   lastInvocation(commands: readonly string[], how?: "succeeded" | "worked"): Promise<Invocation | undefined>;
   /** Of these digests, those of warnings that an earlier invocation showed. */
-  told(digests: readonly string[]): Promise<ReadonlySet<string>>;
+  reported(digests: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 /** What the service says of promises when it is asked. */

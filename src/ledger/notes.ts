@@ -92,7 +92,7 @@ export const noteMethods = (database: Database): Notes => ({
     );
     return rows[0];
   },
-  told: async (digests) => {
+  reported: async (digests) => {
     const wanted = sql`SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted`;
     const shown = sql`SELECT digest FROM warnings WHERE digest IN (${wanted})`;
     return new Set((await database.plain.all<{ digest: string }>(shown)).map(({ digest }) => digest));

@@ -78,7 +78,7 @@ CREATE TABLE outputs (machine ${key} NOT NULL, path ${key} NOT NULL, kind ${text
 CREATE TABLE invocations (id ${id}, started_at ${text} NOT NULL, duration_ms ${int} NOT NULL, command ${text} NOT NULL, arguments ${text} NOT NULL,
   files ${text} NOT NULL, exit_code ${int} NOT NULL, error ${text}, run ${text}, counts ${text}, warnings ${int} NOT NULL,
   host ${text} NOT NULL, who ${text} NOT NULL, version ${text} NOT NULL)${table};
-CREATE TABLE warnings (digest ${key} PRIMARY KEY, told_at ${text} NOT NULL)${keyed};
+CREATE TABLE warnings (digest ${key} PRIMARY KEY, reported_at ${text} NOT NULL)${keyed};
 CREATE TABLE statuses (run ${int} NOT NULL, chunk ${int} NOT NULL, place ${int} NOT NULL, status ${text} NOT NULL, since ${text} NOT NULL,
   PRIMARY KEY (run, chunk, place))${keyed};
 
@@ -120,7 +120,7 @@ export const STATUSES: BulkTable = {
   name: "statuses",
   columns: { run: "int", chunk: "int", place: "int", status: "text", since: "text" },
 };
-export const WARNINGS: BulkTable = { name: "warnings", columns: { digest: "text", told_at: "text" } };
+export const WARNINGS: BulkTable = { name: "warnings", columns: { digest: "text", reported_at: "text" } };
 
 /** @param version as `meta` has it; undefined where there are other tables. */
 export function refuseVersion(place: string, version: string | undefined): void {

@@ -94,7 +94,7 @@ async function endFor(
 export async function endOf(ledger: Ledger, run: Run) {
   const counts = await ledger.counts(run.number);
   const doubt = await doubtedOf(ledger, run.options.heldBy);
-  const left = { isNews: run.options.tellsChange === true, doubt, unsent: counts.rejected + counts.notSent };
+  const left = { isNews: run.options.reportsChange === true, doubt, unsent: counts.rejected + counts.notSent };
   return { exitCode: exitCodeOfDone(countsOf(run, counts), left), doubt };
 }
 

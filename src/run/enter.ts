@@ -69,7 +69,7 @@ export function toRun(
       safeCsv: options.settings.environment.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
-      tellsChange: isNews,
+      reportsChange: isNews,
       heldBy: [...plan.held.heldBy.keys()],
     },
     guard: plan.guard,

@@ -141,7 +141,7 @@ async function streamInput(
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
-  const checked = await reportChecked(context, found, (marks) => ledger.told(marks));
+  const checked = await reportChecked(context, found, (marks) => ledger.reported(marks));
   if (plan.isRefused) return endUnsent(context, options, checked, { otherwise: "nothing new" });
   if (mode === "judge") await ledger.noteCorrected(plan.corrected());
   const last = (await ledger.runs({ last: 1 })).at(-1);

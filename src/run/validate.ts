@@ -95,7 +95,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
     throw cause;
   });
   progress.advanced(undefined);
-  const known = (await ledger?.told(allMarksOf(understood))) ?? new Set();
+  const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
   progress.happened({ kind: "inputs understood", inputs: understood, known });
   const decidedAt = decidingPlaces(config, understood, cwd);
   return { files, plan, problems, understood, decidedAt, namesPerson: namingPersons(config, understood) };
@@ -147,7 +147,7 @@ export interface Checked extends CheckedInput {
 export async function reportChecked(
   { progress }: RunContext,
   found: CheckedInput,
-  shown: Ledger["told"],
+  shown: Ledger["reported"],
 ): Promise<Checked> {
   const { known, isNews } = await shownBefore(found.problems, shown);
   const { files, plan, problems, understood, decidedAt, namesPerson } = found;
@@ -157,7 +157,7 @@ export async function reportChecked(
 }
 
 /** Which of these warnings an earlier command has shown, by their marks, and whether something changed of which none has. */
-export async function shownBefore({ kept }: Problems, shown: Ledger["told"]) {
+export async function shownBefore({ kept }: Problems, shown: Ledger["reported"]) {
   const known = await shown(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
   const isNews = kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
   return { known, isNews };
@@ -201,7 +201,7 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   const kept = opened.move();
   return {
     ...checked,
-    shown: async (digests) => (await ledger?.told(digests)) ?? new Set(),
+    shown: async (digests) => (await ledger?.reported(digests)) ?? new Set(),
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
 }

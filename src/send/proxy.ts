@@ -1,4 +1,4 @@
-/** The proxy that requests go through, decided once: for the connection, and for what people are told about it. */
+/** The proxy that requests go through, decided once: for the connection, and for what people read about it. */
 
 import { Failure } from "../failure.ts";
 

@@ -231,7 +231,7 @@ function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | u
   return undefined;
 }
 
-/** Tells of a stored answer, and writes its promises. */
+/** Reports a stored answer, and writes its promises. */
 async function afterStored(
   { ledger, run, happened, writePromises }: Sending,
   { chunk, answered }: Previous,

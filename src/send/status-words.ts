@@ -91,8 +91,8 @@ export function saysTaken(text: string): boolean {
   if (words.includes("unknown") && words.every((word) => OUTCOME_WORDS.has(word))) return true;
   // `O.K.`, `re-queued`, `no_broadcast_required`.
   if (TAKEN_WORDS.has(folded(text))) return true;
-  const told = line.replace(NO_ERROR, "ok").replace(APART, "$1$2").replace(SOLD_OUT, "no").split(" ");
-  return !told.some(isTurning) && (HTTP_SUCCESS.test(line) || told.some(isTakenWord));
+  const parts = line.replace(NO_ERROR, "ok").replace(APART, "$1$2").replace(SOLD_OUT, "no").split(" ");
+  return !parts.some(isTurning) && (HTTP_SUCCESS.test(line) || parts.some(isTakenWord));
 }
 
 /** Whether a text says that an action was refused, and nothing else: a ticket's own state may be `invalid`. */

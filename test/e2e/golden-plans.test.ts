@@ -115,7 +115,7 @@ test.for(INPUTS)("$name", async ({ name, args, layIn }) => {
 });
 
 function inWords({ args, exitCode, stdout, stderr }: Ended, { folder }: Workplace): string {
-  const told = [
+  const reported = [
     `$ tickets ${args.join(" ")}`,
     `exit ${exitCode}`,
     "--- stderr",
@@ -124,7 +124,7 @@ function inWords({ args, exitCode, stdout, stderr }: Ended, { folder }: Workplac
     shortened(stdout),
   ];
   // Node's word for damage depends on how its reads fall.
-  return told
+  return reported
     .join("\n")
     .replaceAll(folder, "FOLDER")
     .replaceAll(/(?<=Zstandard-compressed) \([^)]*\)/g, "");

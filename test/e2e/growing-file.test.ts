@@ -65,7 +65,7 @@ describe("a file of 10,000 rows that grows", { tags: ["long"] }, () => {
     const tickets = ticketsSent(rig);
     expect(new Set(tickets).size, "nothing is doubled").toBe(tickets.length);
     const again = summaryIn<Summary>(await rig.run(second));
-    // What changed was told.
+    // What changed was reported.
     expect(again).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: total - 1, changed: 1 } });
     expect(summaryIn<Summary>(await rig.run(command)).actions.accepted).toBe(0);
     expect(ticketsSent(rig)).toEqual(tickets);

@@ -60,9 +60,9 @@ test("status --max-age is 4 when the last success is older, or there was none; a
     nodeArgs: fastClock(place, 26),
   });
   expect(nothingLeft).toMatchObject({ exitCode: 0, stdout: "null\n" });
-  const told = await place.tickets(old, { ...service, nodeArgs: fastClock(place, 27) });
-  expect(told.exitCode).toBe(4);
-  expect(told.stderr).toContain("The last success of playground is 27 h old, more than --max-age 1d2h.");
+  const reported = await place.tickets(old, { ...service, nodeArgs: fastClock(place, 27) });
+  expect(reported.exitCode).toBe(4);
+  expect(reported.stderr).toContain("The last success of playground is 27 h old, more than --max-age 1d2h.");
   const nothingNew = await place.tickets(SEND, { ...service, nodeArgs: fastClock(place, 27) });
   expect(nothingNew.stderr).toContain("Nothing new");
   expect(await place.tickets(old, { ...service, nodeArgs: fastClock(place, 28) })).toMatchObject({ exitCode: 0 });

@@ -541,8 +541,8 @@ test("a sandbox whose state was deleted by hand is begun anew by a reset", { tag
   expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
   for (const suffix of ["", "-wal", "-shm"])
     rmSync(place.path(`.tickets/sandbox/service.db${suffix}`), { force: true });
-  const told = await place.tickets(command);
-  expect(told).toMatchObject({
+  const reported = await place.tickets(command);
+  expect(reported).toMatchObject({
     exitCode: 2,
     stderr: expect.stringMatching(/^The sandbox's state .*: tickets sandbox --reset$/m),
   });

@@ -17,18 +17,18 @@ describe("tickets init", () => {
     expect(first.stdout).toBe("");
     expect(first.stderr).toContain("Next: tickets plan attendees.csv --preview");
 
-    const told = [...first.stderr.matchAll(/tickets\.config\.yaml:(\d+) {2}(\w+):/g)].map(([, line, key]) => [
+    const reported = [...first.stderr.matchAll(/tickets\.config\.yaml:(\d+) {2}(\w+):/g)].map(([, line, key]) => [
       Number(line),
       key,
     ]);
     const lines = place.read("tickets.config.yaml").split("\n");
-    expect(told.map(([, key]) => key)).toEqual(["zone", "eventId", "eventName"]);
-    for (const [line, key] of told) expect(lines[Number(line) - 1]).toMatch(new RegExp(`^ +${key}: "<FILL IN: `));
+    expect(reported.map(([, key]) => key)).toEqual(["zone", "eventId", "eventName"]);
+    for (const [line, key] of reported) expect(lines[Number(line) - 1]).toMatch(new RegExp(`^ +${key}: "<FILL IN: `));
     expect(place.read("tickets.config.yaml")).toContain('match: "attendees.csv"');
 
     const refused = await place.tickets(["plan", "attendees.csv"]);
     expect(refused.exitCode).toBe(2);
-    for (const [line, key] of told)
+    for (const [line, key] of reported)
       expect(refused.stderr).toMatch(
         new RegExp(`tickets\\.config\\.yaml:${line}:\\d+ .*${key}: is still to be filled in`),
       );
@@ -208,7 +208,7 @@ describe("never a silent wrong reading", () => {
     const place = openWorkplace({ isWarm: true });
     place.write("tickets.config.yaml", config);
     place.write("sold.csv", `${header}\n${GOOD}\n`);
-    // One fault is told as it is; several under a line that counts them.
+    // One fault is reported as it is; several under a line that counts them.
     for (const command of ["validate", "plan", "stream"]) {
       const { exitCode, stdout, stderr } = await place.tickets([command, "sold.csv"]);
       expect(exitCode).toBe(2);

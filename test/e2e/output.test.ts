@@ -152,11 +152,11 @@ describe("--quiet", () => {
     await quietly(place, service);
     const table = place.read("sales.csv");
     place.write("sales.csv", table.replace(",10.50,", ",11.99,"));
-    const told = await quietly(place, service);
-    expect(told.exitCode).toBe(4);
-    expect(told.stderr).toContain("changed: sales.csv:6 It was accepted with other content and is not sent again");
-    expect(told.stderr).toContain("price 10.50 → 11.99");
-    expect(told.stderr).toContain("send an updateTicket");
+    const reported = await quietly(place, service);
+    expect(reported.exitCode).toBe(4);
+    expect(reported.stderr).toContain("changed: sales.csv:6 It was accepted with other content and is not sent again");
+    expect(reported.stderr).toContain("price 10.50 → 11.99");
+    expect(reported.stderr).toContain("send an updateTicket");
     expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stderr: "" });
     place.write("sales.csv", table.replace(",10.50,", ",12.99,"));
     expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");

@@ -358,7 +358,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
     },
   );
 
-  it("writes the rejects of what workers were told, and of bad rows", async () => {
+  it("writes the rejects of what workers heard, and of bad rows", async () => {
     const { rig, lines, add } = await openMachines();
     const [here, there] = [add("here"), add("there")];
     const row = (ticketId: string, price: string): string =>

@@ -8,7 +8,7 @@ import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
 const ESCAPE = String.fromCharCode(27);
-/** What a terminal is told beside the text. */
+/** What a terminal gets beside the text. */
 const SEQUENCE = new RegExp(`${ESCAPE}\\[[0-9;?]*[A-Za-z]`, "g");
 /** Back to the first column, or up: what follows is another line. */
 const MOVES = new RegExp(`${ESCAPE}\\[[0-9]*[GAK]|\r(?!\n)`, "g");
@@ -140,11 +140,11 @@ test("what came from elsewhere steers no terminal, whatever is written there", {
     expect(raw, command.join(" ")).not.toMatch(/[\u0080-\u009f\u200b\u202a-\u202e]/);
   }
   const results = await place.tickets(["results", ...env], service);
-  const told = results.stdout
+  const reported = results.stdout
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as object); // lines of ours
-  expect(told).toContainEqual(
+  expect(reported).toContainEqual(
     expect.objectContaining({ ticketId: hostile, response: { status: "error", message: hostile } }),
   );
 });

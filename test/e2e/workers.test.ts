@@ -201,8 +201,8 @@ async function expectEachOnce({ place, input, run, tickets }: Rig, processed: re
   }
   expect((await tickets(["results", run, ...ENV, "-o", "all.ndjson", "--force"])).exitCode).toBe(0);
   const lines = readLines(place.read("all.ndjson")) as readonly (PromiseLine & { readonly mark: string })[];
-  const told = lines.map(({ action, ticketId, eventId, mark }) => keyFrom(action, ticketId ?? eventId, mark));
-  expect(told.toSorted()).toEqual(input.map(keyOf).toSorted());
+  const reported = lines.map(({ action, ticketId, eventId, mark }) => keyFrom(action, ticketId ?? eventId, mark));
+  expect(reported.toSorted()).toEqual(input.map(keyOf).toSorted());
   for (const { status, actionPromise } of lines) expect(status === "settled" || actionPromise !== undefined).toBe(true);
 }
 
@@ -453,12 +453,12 @@ test(named("a run that is closed waits for what is on its way, and is left alone
   expect(service.requests.length).toBe(3);
 });
 
-test(named("rejections that other workers are told of count, too"), LONG, async () => {
+test(named("rejections that other workers met count, too"), LONG, async () => {
   const rig = await openRig({ actions: 400, lanes: 4, chunkSize: 10, maxRejected: 45, timeout: "1m" });
   const { service, startWorker, tickets, run, server, schema } = rig;
   service.behave({
     failureOf: () => ({ status: "error", message: "no" }),
-    // As long as one may not know what others were told.
+    // As long as one may not know what others heard.
     answer: () => wait(1200, undefined),
   });
   const ended = await Promise.all(["1", "1", "1", "1"].map((lanes) => startWorker("--lanes", lanes).ended));

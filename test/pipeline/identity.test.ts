@@ -123,9 +123,9 @@ test("changed is shown with both values, and not sent", async () => {
   const field = await openSold();
   const priced = (price: string): object => ({ action: "soldTicket", data: { ...Object(sold("T")).data, price } });
   expect(await night(field, "sales.ndjson", [priced("10")])).toMatchObject({ exitCode: 0 });
-  const told = await night(field, "sales.ndjson", [priced("12.00")]);
-  expect(told).toMatchObject({ exitCode: 4, summary: { actions: { changed: 1, notSent: 0 }, rejects: [] } });
-  expect(told.said).toContain("price 10.00 → 12.00");
+  const reported = await night(field, "sales.ndjson", [priced("12.00")]);
+  expect(reported).toMatchObject({ exitCode: 4, summary: { actions: { changed: 1, notSent: 0 }, rejects: [] } });
+  expect(reported.said).toContain("price 10.00 → 12.00");
   expect(processedBy(field.sandbox)).toBe("E T");
 });
 

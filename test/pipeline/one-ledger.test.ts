@@ -92,7 +92,7 @@ describe("a new ledger beside one that knows the same service", () => {
     expect(processedBy(field.sandbox)).toBe("E-1 E-2 E-3 E-9 E-10");
   });
 
-  test("is told of by a dry run, too", async () => {
+  test("is reported by a dry run, too", async () => {
     const field = await openSent();
     const { exitCode, said } = await asShop(field, { dryRun: true });
     expect([exitCode, said]).toEqual([2, expect.stringContaining("The ledger of shop is new")]);

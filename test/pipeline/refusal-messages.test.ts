@@ -403,12 +403,12 @@ const BROKEN: typeof REFUSED = [
 const usage = IS_LEDGER_SHARED ? REFUSED : [...REFUSED, ...ALONE, ...OTHER_VERSIONS];
 const storage = IS_LEDGER_SHARED ? [] : BROKEN;
 
-const TOLD = [
+const REPORTED = [
   ...usage.map((each) => ["usage", ...each] as const),
   ...storage.map((each) => ["storage", ...each] as const),
 ].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
 
-test.each(TOLD)("$code: $message", async ({ code, attempt, message, todo }) => {
+test.each(REPORTED)("$code: $message", async ({ code, attempt, message, todo }) => {
   const field = await openField();
   const { context } = makeContext(field.folder, field.env);
   const plain = (text: string | undefined) =>

@@ -54,10 +54,10 @@ test.each([
   await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2"));
   await field.stream(["rows.csv"]);
   await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2", `e1,${other},u3`));
-  const told = await field.stream(["rows.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  expect(told.said).toContain("id-near-another: ");
-  await letPass(field, told.said, `e1,${other},u3`);
+  const reported = await field.stream(["rows.csv"]);
+  expect(reported.exitCode, reported.said).toBe(3);
+  expect(reported.said).toContain("id-near-another: ");
+  await letPass(field, reported.said, `e1,${other},u3`);
   expect(taken(field)).toEqual(["newEvent e1", `soldTicket ${ticket}`, "soldTicket t2", `soldTicket ${other}`]);
 });
 
@@ -66,9 +66,9 @@ test("a row with another spelling of an event, let pass alone: its newEvent, and
   await field.write("rows.csv", table(HEADER, "00012,t1,u1"));
   await field.stream(["rows.csv"]);
   await field.write("rows.csv", table(HEADER, "00012,t1,u1", "12,t2,u2"));
-  const told = await field.stream(["rows.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  await letPass(field, told.said, "12,t2,u2");
+  const reported = await field.stream(["rows.csv"]);
+  expect(reported.exitCode, reported.said).toBe(3);
+  await letPass(field, reported.said, "12,t2,u2");
   expect(taken(field)).toEqual(["newEvent 00012", "soldTicket t1", "newEvent 12", "soldTicket t2"]);
 });
 

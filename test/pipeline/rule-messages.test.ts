@@ -16,9 +16,9 @@ describe("the words of", () => {
   test.for(Object.keys(TRIGGERS))("%s", async (rule) => {
     const { field, names } = await fieldOf(triggerOf(rule), "");
     const { said } = await ended(field, verbs.plan, names);
-    const told = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
+    const reported = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
     const ofRule = new RegExp(`^${rule}(?::| \\(\\d).*\\n(?: {2,}.*\\n)*`, "gm");
-    await expect((told.match(ofRule) ?? []).join("")).toMatchFileSnapshot(join(GOLDEN, `${rule}.txt`));
+    await expect((reported.match(ofRule) ?? []).join("")).toMatchFileSnapshot(join(GOLDEN, `${rule}.txt`));
   });
 
   test("no other rule are kept", () => {

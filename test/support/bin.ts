@@ -60,16 +60,16 @@ export function openWorkplace({ isWarm = false }: Pick<RunOptions, "isWarm"> = {
   const folder = mkdtempSync(join(tmpdir(), "tickets-e2e-"));
   const path = (name: string): string => join(folder, name);
   for (const name of ["home", "tmp"]) mkdirSync(path(name));
-  const told: string[] = [];
+  const reported: string[] = [];
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   onTestFailed(() => {
-    console.error(told.join("\n"));
+    console.error(reported.join("\n"));
   });
 
   const tickets: Workplace["tickets"] = async (args, options = {}) => {
     const ended = await runBin(args, folder, { isWarm, ...options });
     const shown = (text: string): string => (text.length > 4000 ? `${text.slice(0, 4000)}…\n` : text);
-    told.push(
+    reported.push(
       `$ tickets ${args.join(" ")}\n${shown(ended.stderr)}${shown(ended.stdout)}exit ${ended.exitCode ?? "by signal"}`,
     );
     expectCountsToAddUp(ended);

@@ -193,7 +193,7 @@ async function startStandby(of: Cluster, folder: string): Promise<Standby> {
 
 async function connected({ port }: Cluster, database: string): Promise<pg.Client> {
   const client = new pg.Client({ host: "127.0.0.1", port, user: ADMIN, password: ADMIN_PASSWORD, database });
-  // A server that is stopped ends its connections; whoever asks over one is told.
+  // A server that is stopped ends its connections; whoever asks over one hears of it.
   client.on("error", () => undefined);
   await client.connect();
   return client;

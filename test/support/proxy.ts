@@ -49,7 +49,7 @@ export interface CuttingProxy {
   readonly statements: () => readonly string[];
 }
 
-/** What the thread is told. */
+/** What the thread gets. */
 export type Order =
   | { readonly kind: "cut"; readonly statement: string | undefined; readonly nth: number; readonly moment: Moment }
   | { readonly kind: "cut all" | "deliver" | "statements" | "end" }

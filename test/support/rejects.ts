@@ -10,7 +10,7 @@ export async function mend(field: Field, name: string, ...[bad, good]: readonly 
   await field.write(name, rejects.replace(bad, good));
 }
 
-/** Rejects that come too late, or nobody knows whether they do, are told, and nothing of them is sent. */
+/** Rejects that come too late, or nobody knows whether they do, are reported, and nothing of them is sent. */
 export function isLeft({ exitCode, said, summary }: Done, verdict: "late" | "unclear"): void {
   expect(exitCode, said).toBe(4);
   expect(summary?.actions, said).toMatchObject({ accepted: 0, [verdict]: 1 });

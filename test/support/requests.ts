@@ -1,4 +1,4 @@
-/** Requests over real sockets, told in full: what came back, or how the connection ended. */
+/** Requests over real sockets, reported in full: what came back, or how the connection ended. */
 
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 

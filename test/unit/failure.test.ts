@@ -9,7 +9,7 @@ const left = Object.assign(new Error("ENOTEMPTY: directory not empty, rmdir"), {
 const plain = (error: Error, suppressed: unknown): Error =>
   Object.assign(new Error("An error was suppressed during disposal."), { name: "SuppressedError", error, suppressed });
 
-test("of errors that came while another was cleaned up after, the first is told, as what it is", () => {
+test("of errors that came while another was cleaned up after, the first is reported, as what it is", () => {
   for (const thrown of [plain(left, full), plain(left, plain(left, full)), full])
     expect(storageFailure("ledger.db", thrown)).toMatchObject({
       code: "storage",
@@ -29,9 +29,9 @@ test.each([
   ["SQLITE_IOERR_READ", 266, "disk I/O error", "ledger.db: disk I/O error", "Check the disk that holds it, then"],
   ["SQLITE_IOERR_WRITE", 778, "disk I/O error", "ledger.db can't be written (disk I/O error).", "and a quota on it"],
   ["SQLITE_IOERR_FSYNC", 1034, "disk I/O error", "ledger.db can't be written (disk I/O error).", "and a quota on it"],
-])("%s is told as what it is", (_, code, thrown, message, hint) => {
-  const told = storageFailure("ledger.db", ofSqlite(code, thrown));
-  expect(told).toMatchObject({ code: "storage", message, hint: expect.stringContaining(hint) });
+])("%s is reported as what it is", (_, code, thrown, message, hint) => {
+  const reported = storageFailure("ledger.db", ofSqlite(code, thrown));
+  expect(reported).toMatchObject({ code: "storage", message, hint: expect.stringContaining(hint) });
 });
 
 test("a failure in other words keeps all that is not said anew", () => {

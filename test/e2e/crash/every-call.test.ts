@@ -126,7 +126,7 @@ async function tryOne({ path, ...call }: FailingCall): Promise<boolean> {
     const shell = failing({ ...call, path: path === undefined ? undefined : rig.place.path(path) }, log);
     const failed = await rig.run(STREAM, { shell, env: ONE_THREAD });
     const file = failedFile(log);
-    if (file?.startsWith(rig.place.folder)) expectTold(failed, file);
+    if (file?.startsWith(rig.place.folder)) expectReport(failed, file);
     await putRight(rig);
     return call.fault === "killed" ? failed.killed : file !== undefined;
   } finally {
@@ -134,8 +134,8 @@ async function tryOne({ path, ...call }: FailingCall): Promise<boolean> {
   }
 }
 
-/** A storage that fails is told as such, and never as a fault of the program. */
-function expectTold({ exitCode, stderr }: Ran, file: string): void {
+/** A storage that fails is reported as such, and never as a fault of the program. */
+function expectReport({ exitCode, stderr }: Ran, file: string): void {
   expect([0, DONE, STORAGE], `${file}\n${stderr}`).toContain(exitCode);
 }
 

@@ -1,4 +1,4 @@
-/** What reads the ledger after a kill, before the next run has merged what the killed one was told. */
+/** What reads the ledger after a kill, before the next run has merged what the killed one had heard. */
 
 import { expect, test } from "vitest";
 import { salesRig } from "../../support/interrupted.ts";

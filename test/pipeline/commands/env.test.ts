@@ -114,7 +114,7 @@ describe("tickets env", () => {
   });
 
   test.skipIf(IS_LEDGER_SHARED)(
-    "an existing ledger is not NEW; its lock, its last run and its size are told",
+    "an existing ledger is not NEW; its lock, its last run and its size are reported",
     async () => {
       const field = await openField();
       await field.write("events.csv", "eventId,currency\nE,EUR\n");

@@ -19,7 +19,7 @@ const SIMPLE = `sources:
 `;
 
 /** How the command ends, and what it says, of a file beside a config. */
-async function told(file: string, text: string, config?: string, command = verbs.plan) {
+async function reported(file: string, text: string, config?: string, command = verbs.plan) {
   const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
   onTestFinished(() => rm(cwd, { recursive: true }));
   await writeFile(join(cwd, file), text);
@@ -58,7 +58,7 @@ describe("the counts of a preview", () => {
 
 describe("values that no action takes", () => {
   const run = (rows: readonly string[], config = SIMPLE, command = verbs.plan) =>
-    told("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`, config, command);
+    reported("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`, config, command);
 
   test.each([
     ["plan", verbs.plan],
@@ -113,15 +113,15 @@ describe("values that no action takes", () => {
 describe("a file that no rule fits", () => {
   test("names the patterns that there are, and without a config of tickets init", async () => {
     const text = "A,B\n1,2\n";
-    expect((await told("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
-    expect((await told("Report.csv", text, SIMPLE)).said).toContain(
+    expect((await reported("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
+    expect((await reported("Report.csv", text, SIMPLE)).said).toContain(
       'No source matches Report.csv (guests: "guests*.csv"). Give --source NAME, or widen match.',
     );
   });
 
   test("that two sources match is reported with the place of the second", async () => {
     const config = `${SIMPLE}  more: {match: "*.csv", action: soldTicket}\n`;
-    expect((await told("guests.csv", "ID,Status\nt1,paid\n", config)).said).toMatch(
+    expect((await reported("guests.csv", "ID,Status\nt1,paid\n", config)).said).toMatch(
       /tickets\.config\.yaml:10:\d+ sources\.more\.match: guests\.csv matches two sources, guests and more/,
     );
   });
@@ -131,7 +131,7 @@ describe("a file that no rule fits", () => {
       '"{ID}"}',
       '"{ID}"',
     );
-    const { exitCode, said } = await told("guests.csv", "ID,Status\nt1,paid\n", config);
+    const { exitCode, said } = await reported("guests.csv", "ID,Status\nt1,paid\n", config);
     expect(exitCode).toBe(2);
     expect(said).toContain("Line 5 holds eventId as a comment: fill it in and remove the #.");
   });

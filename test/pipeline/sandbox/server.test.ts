@@ -167,7 +167,7 @@ describe("a request", () => {
     expect(Array.from(sandbox.engine.processed())[0]?.data).toBe(data);
   });
 
-  test("is answered 500 when the state fails, and the failure is told", async () => {
+  test("is answered 500 when the state fails, and the failure is reported", async () => {
     const errors: unknown[] = [];
     const sandbox = await start({ onError: (error) => errors.push(error) });
     sandbox.engine.close();

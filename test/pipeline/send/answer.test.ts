@@ -149,7 +149,7 @@ const ROWS: readonly Row[] = [
   },
   fine("the specification's status", { fault: "changed", top: { with: { status: "success" } }, on: {} }),
   fine(
-    "no status of its own, in every answer: told once",
+    "no status of its own, in every answer: reported once",
     { fault: "changed", top: { without: ["status"] }, on: {} },
     {
       said: /^(?!.*lack the top-level "status".*lack the top-level "status").*lack the top-level "status"/s,

@@ -29,8 +29,8 @@ test("rejects go beside promises that are called as they would be, which can be 
     output: join(field.folder, "s.rejects.ndjson"),
     rejects: [join(field.folder, rejects)],
   });
-  const told = (await field.read("s.rejects.ndjson")).trimEnd().split("\n");
-  expect(told.map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3]);
+  const reported = (await field.read("s.rejects.ndjson")).trimEnd().split("\n");
+  expect(reported.map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3]);
   expect((await field.read(rejects)).trimEnd().split("\n")).toHaveLength(1);
   expect(await importOf(field, "s.rejects.ndjson")).toMatchObject({ exitCode: 0 });
 });

@@ -82,11 +82,11 @@ export function inWordsOf(shown: string, now: string, names: Names): string {
       else row[j] = at(i + 1, j);
     }
   }
-  const told: string[] = [];
+  const reported: string[] = [];
   let [i, j] = [0, 0];
   while (i < shownLines.length || j < nowLines.length) {
     const line = shownLines[i];
-    if (line === undefined) told.push(nowLines[j++] ?? "");
+    if (line === undefined) reported.push(nowLines[j++] ?? "");
     else if (isCut(line)) {
       // It stands for as many lines as leave the rest of the page to agree best.
       const best = at(i, j) - 1;
@@ -95,17 +95,17 @@ export function inWordsOf(shown: string, now: string, names: Names): string {
           j = k;
           break;
         }
-      told.push(line);
+      reported.push(line);
       i++;
     } else if (j < nowLines.length && agrees(i, j) && at(i, j) === at(i + 1, j + 1) + 1) {
       for (const [name, value] of matchLine(line, nowLines[j] ?? "", names) ?? []) names.set(name, value);
-      told.push(line);
+      reported.push(line);
       i++;
       j++;
     } else if (j >= nowLines.length || at(i + 1, j) >= at(i, j + 1)) i++;
-    else told.push(nowLines[j++] ?? "");
+    else reported.push(nowLines[j++] ?? "");
   }
-  return told.map((each) => `${each}\n`).join("");
+  return reported.map((each) => `${each}\n`).join("");
 }
 
 const linesOf = (text: string): readonly string[] => (text.trimEnd() === "" ? [] : text.trimEnd().split("\n"));

@@ -40,7 +40,7 @@ export async function readRuns(rig: Rig): Promise<readonly ShownRun[]> {
   if (runs.length === 0) return [];
   expect(runs.length, "status tells the last 20 runs").toBeLessThan(20);
   const lines = Map.groupBy(readPromises(await ask(rig, "results", "--all")), ({ run }) => run);
-  const told: ShownRun[] = [];
+  const reported: ShownRun[] = [];
   for (const { run, state, output, actions } of runs) {
     const ofRun = new Map<string, PromiseLine>();
     for (const line of lines.get(run) ?? []) {
@@ -50,9 +50,9 @@ export async function readRuns(rig: Rig): Promise<readonly ShownRun[]> {
     const chunks: ShownChunk[] = [];
     for (const chunk of await chunksOf(rig, run)) chunks.push({ ...chunk, rows: await rowsOf(rig, run, chunk, ofRun) });
     const { accepted, rejected, inDoubt, notSent } = actions;
-    told.push({ run, state, output, chunks, lines: ofRun, total: accepted + rejected + inDoubt + notSent });
+    reported.push({ run, state, output, chunks, lines: ofRun, total: accepted + rejected + inDoubt + notSent });
   }
-  return told;
+  return reported;
 }
 
 async function rowsOf(

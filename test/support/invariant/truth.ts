@@ -27,7 +27,7 @@ export interface Truth {
 export interface TruthOptions {
   /** The service may swap promises of actions that nothing in its answer tells apart (the fault `shuffle`). */
   readonly shuffled?: boolean;
-  /** With several, only what is told of one ticket or event has an order. */
+  /** With several, only what is reported of one ticket or event has an order. */
   readonly inLanes?: boolean;
 }
 
@@ -133,7 +133,7 @@ function recordsOf(rig: Rig, rows: ReadonlyMap<string, Row>): Map<string, Sent[]
 
 const isTaken = ({ record: { status } }: Sent): boolean => status === "success";
 
-/** What is told of an action is what the service did. */
+/** What is reported of an action is what the service did. */
 function expectSameFate(
   place: string,
   sent: Sent | undefined,
@@ -141,7 +141,7 @@ function expectSameFate(
   { run }: ShownRun,
   { shuffled = false }: TruthOptions,
 ): void {
-  if (sent === undefined) throw new Error(`${place} is told as ${status}, but was not processed`);
+  if (sent === undefined) throw new Error(`${place} is reported as ${status}, but was not processed`);
   sent.run = run;
   const { record, request } = sent;
   const given = shuffled ? request.filter((each) => echoOf(each) === echoOf(record)) : [record];
@@ -149,7 +149,7 @@ function expectSameFate(
   const isItsPromise = status !== "success" || given.some((each) => each.actionPromise === actionPromise);
   if (!isSame || !isItsPromise)
     throw new Error(
-      `${place} is told as ${status} with ${actionPromise}, but the service said ${record.status} with ${record.actionPromise}`,
+      `${place} is reported as ${status} with ${actionPromise}, but the service said ${record.status} with ${record.actionPromise}`,
     );
 }
 
@@ -211,13 +211,13 @@ function questionsOf({ run, chunks }: ShownRun, doubtful: ReadonlyMap<string, Se
 export async function expectAllShown(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const truth = await readTruth(rig, input, options);
   expect(truth.questions).toEqual([]);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const run of truth.runs) {
     expect(run.state, `run ${run.run}`).toBe("finished");
     expect(run.chunks.filter(({ state }) => OPEN.includes(state))).toEqual([]);
-    for (const place of run.lines.keys()) told.add(place);
+    for (const place of run.lines.keys()) reported.add(place);
   }
-  for (const each of input) if (!told.has(placeText(each))) throw new Error(`${placeText(each)} is lost`);
+  for (const each of input) if (!reported.has(placeText(each))) throw new Error(`${placeText(each)} is lost`);
   expectPromisesComplete(truth);
   return truth;
 }

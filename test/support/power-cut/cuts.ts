@@ -34,7 +34,7 @@ export function cutBy(random: () => number, torn: string | undefined): Cut {
   const story = [`names: ${names} (${names === "first" ? first.toFixed(2) : share}), contents: ${contents}`];
 
   const part = (path: string, versions: readonly Content[]): Content => {
-    const told = (how: string, content: Content): Content => {
+    const reported = (how: string, content: Content): Content => {
       story.push(`${path}: ${how}, ${content.size} bytes`);
       return content;
     };
@@ -42,11 +42,12 @@ export function cutBy(random: () => number, torn: string | undefined): Cut {
     const at = Math.floor(random() * versions.length);
     const version = versions[at] as Content; // within
     const how = pick(["version", "torn", "torn, zeros", "sectors", "sectors"] as const);
-    if (how === "version" || last.bytes.length !== last.size) return told(`${at} of ${versions.length - 1}`, version);
+    if (how === "version" || last.bytes.length !== last.size)
+      return reported(`${at} of ${versions.length - 1}`, version);
     if (how === "sectors") {
       const sector = pick(SECTORS);
       const content = mixed(versions, sector, pick(versions).size, random);
-      return told(`sectors of ${sector}`, content);
+      return reported(`sectors of ${sector}`, content);
     }
     // The next change came in part.
     const before = versions[Math.max(0, at - 1)] as Content; // within
@@ -56,7 +57,7 @@ export function cutBy(random: () => number, torn: string | undefined): Cut {
     const bytes = Buffer.alloc(size);
     before.bytes.copy(bytes);
     version.bytes.copy(bytes, 0, 0, end);
-    return told(`${at} of ${versions.length - 1} ${how} at ${end}`, { size, bytes });
+    return reported(`${at} of ${versions.length - 1} ${how} at ${end}`, { size, bytes });
   };
 
   return {

@@ -49,7 +49,7 @@ export interface Traced {
 /**
  * Reads a log.
  *
- * @param root only files below this folder are told of.
+ * @param root only files below this folder are reported.
  * @param from the place of the log's beginning.
  * @throws where a call changes a file below the folder in a way that is not read here.
  */

@@ -134,7 +134,7 @@ class Player {
     const isWhole = this.#world.kind !== "claimedTicket" && this.#lanes === 1;
     const trouble = is === "last" ? "none" : isWhole ? troubleOf(chance) : "rejections";
     desk.sandbox.setFaults(faultsOf(trouble, this.#random));
-    const told = await this.#stream(`${stem}.csv`, trouble, rows, is);
+    const reported = await this.#stream(`${stem}.csv`, trouble, rows, is);
     const rejects = this.#takeRejects(`${stem}.rejects.csv`);
     for (const [id, row] of rejects) this.#rejects.set(id, row);
 
@@ -142,26 +142,26 @@ class Player {
     for (const { row, verdict } of this.#judged) {
       if (this.#accepted.includes(row.id) || verdict === "known") continue;
       if (rejects.has(row.id)) named.set(row.id, verdict);
-      else if (!this.#isCompared || told.has(row.id)) named.set(row.id, verdict);
+      else if (!this.#isCompared || reported.has(row.id)) named.set(row.id, verdict);
     }
     return {
       accepted: this.#accepted,
-      told: named,
+      reported: named,
       rejects: this.#judged
         .filter(({ row }) => rejects.has(row.id))
         .map(({ row, position, verdict }) => ({ row, position, isUnclear: verdict === "unclear" })),
     };
   }
 
-  /** Streams a file until all of it is done: after a kill and after a doubt, the same again. @returns ids of rows that were told. */
+  /** Streams a file until all of it is done: after a kill and after a doubt, the same again. @returns ids of rows that were reported. */
   async #stream(name: string, trouble: Trouble, rows: readonly Row[], is: Night["is"]): Promise<ReadonlySet<number>> {
-    const told = new Set<number>();
+    const reported = new Set<number>();
     const checked = ({ plan, problems }: CheckedInput): void => {
       this.#record();
       this.#judge(rows, is);
       this.story.push(...problems.kept.map(({ line, rule, message }) => `${line} ${rule}: ${message}`));
       this.#compare(plan);
-      for (const { line } of problems.kept) told.add(rows[line - 2]?.id ?? 0);
+      for (const { line } of problems.kept) reported.add(rows[line - 2]?.id ?? 0);
       if (is !== "corrected") this.#ledger.noteExport(this.#judged);
       for (const judged of this.#judged) if (judged.verdict === "known") this.#ledger.correct(judged);
     };
@@ -182,7 +182,7 @@ class Player {
       if (result.summary.exitCode !== 6) {
         expect([0, 4], this.story.join("\n")).toContain(result.summary.exitCode);
         this.#record();
-        return told;
+        return reported;
       }
       await this.#settle(result);
     }

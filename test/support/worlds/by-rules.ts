@@ -22,7 +22,7 @@ const REJECTED_SHARE = { export: 0.06, corrected: 0.03, last: 0 } as const satis
 function carryOut({ rows, is }: Night, ledger: Ledger, random: Random, onlooker: Onlooker | undefined): Outcome {
   ledger.run += 1;
   const accepted: number[] = [];
-  const told = new Map<number, string>();
+  const reported = new Map<number, string>();
   const rejects: Reject[] = [];
   const isShownAgain = is !== "corrected" && ledger.showsAgain();
   const all = judge(rows, ledger, isShownAgain);
@@ -37,10 +37,10 @@ function carryOut({ rows, is }: Night, ledger: Ledger, random: Random, onlooker:
       accepted.push(row.id);
       continue;
     }
-    told.set(row.id, verdict === "new" ? "rejected" : verdict);
+    reported.set(row.id, verdict === "new" ? "rejected" : verdict);
     if (["new", "bad", "held", "unclear"].includes(verdict))
       rejects.push({ row, position, isUnclear: verdict === "unclear" });
   }
   onlooker?.accepted(accepted);
-  return { accepted, told, rejects };
+  return { accepted, reported, rejects };
 }

@@ -67,7 +67,7 @@ export interface Outcome {
   /** Ids of the rows that the service took, in its order. */
   readonly accepted: readonly number[];
   /** What was said of rows that were not accepted. */
-  readonly told: ReadonlyMap<number, string>;
+  readonly reported: ReadonlyMap<number, string>;
   /** Rows that a person may correct, and where they stood. */
   readonly rejects: readonly Reject[];
 }
@@ -80,7 +80,7 @@ export interface Reject {
 }
 
 /** How many tickets went wrong, and in which way. */
-export const WRONGS = ["doubled", "outOfOrder", "lostUntold", "wrongStateUntold"] as const;
+export const WRONGS = ["doubled", "outOfOrder", "lostSilently", "wrongStateSilently"] as const;
 export type Wrong = (typeof WRONGS)[number];
 export type Findings = Readonly<Record<Wrong, number>> & { readonly accepted: number; readonly happened: number };
 
@@ -113,9 +113,9 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
   const histories = Array.from({ length: world.tickets }, (_, at) => new History(world, ticketOf(at), at, random));
   const others = isTimed && form === "full" ? othersOf(world).map((each) => rowOf(world, OTHER_TICKET, each)) : [];
   const open = new Map<number, Reject>();
-  const take = ({ accepted, told, rejects }: Outcome): void => {
+  const take = ({ accepted, reported, rejects }: Outcome): void => {
     for (const reject of rejects) if (reject.row.id > 0) open.set(reject.row.id, reject);
-    for (const history of histories) history.take(accepted, told);
+    for (const history of histories) history.take(accepted, reported);
   };
 
   const nights = 3 + Math.floor(random() * 6);
@@ -142,8 +142,8 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
     happened: sum((history) => history.all().length),
     doubled: sum((history) => Number(history.isDoubled())),
     outOfOrder: sum((history) => Number(history.isOutOfOrder())),
-    lostUntold: sum((history) => Number(history.isLost())),
-    wrongStateUntold: sum((history) => Number(history.isWrongAtLast())),
+    lostSilently: sum((history) => Number(history.isLost())),
+    wrongStateSilently: sum((history) => Number(history.isWrongAtLast())),
   };
 }
 
@@ -170,7 +170,7 @@ const isTimed = (habits: Habits, kind: ActionName): boolean => habits.isTimed &&
 class History {
   /** Ids, in the order of the service. */
   readonly accepted: number[] = [];
-  readonly #told = new Map<number, string>();
+  readonly #reported = new Map<number, string>();
   readonly #happened: Happened[] = [];
   readonly #world: World;
   readonly #ticket: string;
@@ -215,12 +215,12 @@ class History {
     return [{ ...rowOf(this.#world, this.#ticket, happened), position, digest: row.digest }];
   }
 
-  take(accepted: readonly number[], told: ReadonlyMap<number, string>): void {
+  take(accepted: readonly number[], reported: ReadonlyMap<number, string>): void {
     const isOwn = (id: number): boolean => id >= this.#firstId && id < this.#firstId + 1000;
-    for (const [id, verdict] of told) if (isOwn(id)) this.#told.set(id, verdict);
+    for (const [id, verdict] of reported) if (isOwn(id)) this.#reported.set(id, verdict);
     for (const id of accepted.filter(isOwn)) {
       this.accepted.push(id);
-      this.#told.delete(id);
+      this.#reported.delete(id);
     }
   }
 
@@ -243,8 +243,8 @@ class History {
   }
 
   isLost(): boolean {
-    const told = this.#happened.filter(({ id }) => this.#told.has(id)).map(this.#name);
-    const accountedFor = countBy([...this.#acceptedNames(), ...told]);
+    const reported = this.#happened.filter(({ id }) => this.#reported.has(id)).map(this.#name);
+    const accountedFor = countBy([...this.#acceptedNames(), ...reported]);
     return [...countBy(this.#happened.map(this.#name))].some(([name, count]) => count > (accountedFor.get(name) ?? 0));
   }
 
@@ -254,7 +254,10 @@ class History {
       const accepted = this.#acceptedOf(kind).at(-1);
       const last = this.#happened.findLast((each) => each.kind === kind);
       return (
-        accepted !== undefined && last !== undefined && accepted.content !== last.content && !this.#told.has(last.id)
+        accepted !== undefined &&
+        last !== undefined &&
+        accepted.content !== last.content &&
+        !this.#reported.has(last.id)
       );
     });
   }

@@ -4,7 +4,7 @@ import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
 import type { ProgressState } from "../../../src/commands/reporter.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
-async function told(state: ProgressState, before?: ProgressState): Promise<string> {
+async function reported(state: ProgressState, before?: ProgressState): Promise<string> {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -29,10 +29,10 @@ test.each([
   [{ doing: "sending", unit: "action", done: 9_999, total: 10_000 }, "sending 9,999 of 10,000 actions · 99%"],
   [{ doing: "checking", unit: "row", done: 1200, share: 0.5 }, "checking 1,200 rows · 50%"],
 ] as const)("work under way is counted in words: %j", async (state, line) => {
-  expect(await told(state)).toBe(`${line}\n`);
+  expect(await reported(state)).toBe(`${line}\n`);
 });
 
-test("a log file that can't be written any more is told once, and nothing stops", async () => {
+test("a log file that can't be written any more is reported once, and nothing stops", async () => {
   const written: string[] = [];
   const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
   const stderr = stream().on("data", (text) => written.push(String(text)));
@@ -62,7 +62,7 @@ test.each([
     "checking 6,000 rows · 200/s",
   ],
 ] as const)("rate and time left follow from the time it took so far: %j, %j", async (before, state, line) => {
-  expect(await told(state, before)).toBe(`${line}\n`);
+  expect(await reported(state, before)).toBe(`${line}\n`);
 });
 
 test.each([

@@ -36,9 +36,9 @@ test("gets the summary, the exit code and its arguments, in the folder of the co
 test.each([
   ["fails", "process.exit(3)", "ended with exit code 3"],
   ["is killed", "process.kill(process.pid, 'SIGTERM')", "was killed (SIGTERM)"],
-])("one that %s is told in a line, without its arguments", async (_, program, why) => {
-  const told = await run(openFolder(), program);
-  expect(told).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not affected.`);
+])("one that %s is reported in a line, without its arguments", async (_, program, why) => {
+  const reported = await run(openFolder(), program);
+  expect(reported).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not affected.`);
 });
 
 test("one that does not end is ended: after its time, or by a signal", async () => {

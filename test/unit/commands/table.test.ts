@@ -9,8 +9,8 @@ const rows = [
 it.each([
   ["a table where it fits", 10, "ticket  n\n──────  ──\nT-1     12\n票      3\n"],
   ["a line for each value where it does not", 9, "ticket  T-1\nn       12\n\nticket  票\nn       3\n"],
-])("%s", (_, columns, told) => {
-  expect(layOut(["ticket", "n"], rows, columns)).toBe(told);
+])("%s", (_, columns, reported) => {
+  expect(layOut(["ticket", "n"], rows, columns)).toBe(reported);
 });
 
 const sentences = [
@@ -34,6 +34,6 @@ it.each([
     17,
     "run      7f3a\nactions  1,000\n         accepted,\n         12\n         rejected\n\nrun      80c1\nactions  3\n         accepted\n",
   ],
-])("a sentence in the last column %s", (_, columns, told) => {
-  expect(layOutSentences(["run", "actions"], sentences, columns)).toBe(told);
+])("a sentence in the last column %s", (_, columns, reported) => {
+  expect(layOutSentences(["run", "actions"], sentences, columns)).toBe(reported);
 });

@@ -21,11 +21,11 @@ const actionsOfTable = (path: string, header: string): readonly string[] =>
   rowsOfTable(path, header).flatMap(([first]) => actionsIn(first));
 
 it("README.md tells which action each file name means", () => {
-  const told = page("README.md").matchAll(/^\| (`.*\*`) \| (\w+) \|$/gm);
+  const reported = page("README.md").matchAll(/^\| (`.*\*`) \| (\w+) \|$/gm);
   const rows = Object.entries(ACTIONS).flatMap(([name, { fileNames }]) =>
     fileNames.length === 0 ? [] : [[fileNames.map((prefix) => `\`${prefix}*\``).join(", "), name]],
   );
-  expect([...told].map(([, files, name]) => [files, name]).sort()).toEqual(rows.sort());
+  expect([...reported].map(([, files, name]) => [files, name]).sort()).toEqual(rows.sort());
 });
 
 it("docs/nightly.md names the actions in the order of their ranks", () => {
@@ -58,22 +58,23 @@ it("docs/mapping.md says of every action which fields it takes", () => {
   for (const [actions, needs, takes] of rowsOfTable("docs/mapping.md", "| action | needs | takes also |")) {
     const names = actionsIn(actions).filter(isActionName);
     for (const name of names) {
-      const told = fieldsIn(`${needs} ${takes}`, above, acceptedFields(name));
-      expect({ [name]: [...told].sort() }).toEqual({ [name]: [...acceptedFields(name)].sort() });
-      above = told;
+      const reported = fieldsIn(`${needs} ${takes}`, above, acceptedFields(name));
+      expect({ [name]: [...reported].sort() }).toEqual({ [name]: [...acceptedFields(name)].sort() });
+      above = reported;
     }
   }
 });
 
 it.each(["docs/commands.md", "SECURITY.md"])("%s says of every field that names a person that it is masked", (path) => {
-  const told = page(path)
+  const reported = page(path)
     .split("\n")
     .filter((line) => line.includes("--verbose") && /masked|shortened/.test(line));
-  expect(told).not.toEqual([]);
-  for (const line of told) expect(FIELD_NAMES.filter((name) => line.includes(`\`${name}\``))).toEqual(PERSONAL_FIELDS);
+  expect(reported).not.toEqual([]);
+  for (const line of reported)
+    expect(FIELD_NAMES.filter((name) => line.includes(`\`${name}\``))).toEqual(PERSONAL_FIELDS);
 });
 
 it("docs/guarantees.md says of every action what its mark is", () => {
-  const told = actionsOfTable("docs/guarantees.md", "| action | mark | the same again | another mark |");
-  expect(new Set(told)).toEqual(new Set(ACTION_NAMES));
+  const reported = actionsOfTable("docs/guarantees.md", "| action | mark | the same again | another mark |");
+  expect(new Set(reported)).toEqual(new Set(ACTION_NAMES));
 });

@@ -15,6 +15,6 @@ test("groff formats it without a warning, with all commands and flags in it", ()
     { encoding: "utf8" },
   );
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-  for (const told of ["tickets stream [options] files ...", "--max-age <time>", "all but init", "docs/commands.md"])
-    expect(stdout).toContain(told);
+  for (const reported of ["tickets stream [options] files ...", "--max-age <time>", "all but init", "docs/commands.md"])
+    expect(stdout).toContain(reported);
 });

@@ -85,10 +85,10 @@ export function examplesOf(markdown: string): {
 
 function rulesOf({ line, text }: Block): readonly RuleExample[] {
   const lines = text.trimEnd().split("\n");
-  const told = lines.filter((each) => each.startsWith("# "));
-  if (told.length === 0) throw new Error(`line ${line}: the rule does not say what it gives`);
+  const reported = lines.filter((each) => each.startsWith("# "));
+  if (reported.length === 0) throw new Error(`line ${line}: the rule does not say what it gives`);
   const rule = lines.filter((each) => !each.startsWith("# ")).join("\n");
-  return told.map((each) => {
+  return reported.map((each) => {
     const [, cells = "", gives = ""] = /^# (.*?) ?→ (.*)$/.exec(each) ?? [];
     return { line, rule, gives, cells: cells === "" ? [] : cells.split(" | ").map(cellOf) };
   });

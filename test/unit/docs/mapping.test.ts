@@ -90,9 +90,9 @@ describe("docs/mapping.md", () => {
   });
 
   test("names every rule of rows that a mapping can break", () => {
-    const told = Object.keys(MAPPING_RULES).filter((rule) => !page.includes(rule));
+    const reported = Object.keys(MAPPING_RULES).filter((rule) => !page.includes(rule));
     // Of rows that name no field of a source.
-    expect(told).toEqual(["action-conflict", "column-ambiguous"]);
+    expect(reported).toEqual(["action-conflict", "column-ambiguous"]);
   });
 });
 

@@ -79,8 +79,8 @@ describe("commands in the docs", () => {
   it.each([...commands].filter(([name]) => name !== "help"))("docs/commands.md tells all of %s", (name, command) => {
     const page = readPage("docs/commands.md");
     expect(page.split("\n").includes(`## tickets ${name}`)).toBe(true);
-    const told = new Set([...page.matchAll(/(?<![\w-])--?[a-zA-Z][a-z-]*/g)].map(([flag]) => flag));
-    expect(flagsOf(command).filter((flag) => !told.has(flag) && flag !== "-h")).toEqual([]);
+    const reported = new Set([...page.matchAll(/(?<![\w-])--?[a-zA-Z][a-z-]*/g)].map(([flag]) => flag));
+    expect(flagsOf(command).filter((flag) => !reported.has(flag) && flag !== "-h")).toEqual([]);
   });
 });
 
@@ -123,13 +123,13 @@ describe("exit codes in the docs", () => {
     ["docs/when-it-fails.md", "At 03:00"],
   ])("are all in the table of %s, and no others", (path, heading) => {
     const [, section = ""] = readPage(path).split(`\n## ${heading}\n`);
-    const told = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| (\d+(?:, \d+)*) \|/gm)];
-    expect(told.flatMap(([, codes = ""]) => codes.split(", ").map(Number))).toEqual(known);
+    const reported = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| (\d+(?:, \d+)*) \|/gm)];
+    expect(reported.flatMap(([, codes = ""]) => codes.split(", ").map(Number))).toEqual(known);
   });
 
   it.each(PAGES)("%s names only such", (page) => {
-    const told = [...readPage(page).matchAll(/\bexit(?:s| code)? (\d+)/gi)].map(([, code]) => Number(code));
-    expect(told.filter((code) => !known.includes(code))).toEqual([]);
+    const reported = [...readPage(page).matchAll(/\bexit(?:s| code)? (\d+)/gi)].map(([, code]) => Number(code));
+    expect(reported.filter((code) => !known.includes(code))).toEqual([]);
   });
 });
 
@@ -174,8 +174,8 @@ it.each(["dependencies", "devDependencies"] as const)(
   (kind) => {
     const manifest = JSON.parse(readPage("package.json")) as Record<typeof kind, Record<string, string>>; // our own file
     const [, production = "", development = ""] = readPage("docs/design/dependencies.md").split(/^## .+$/m);
-    const told = [...(kind === "dependencies" ? production : development).matchAll(/^\| `([^`]+)` \| .+ \|$/gm)];
-    expect(told.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
+    const reported = [...(kind === "dependencies" ? production : development).matchAll(/^\| `([^`]+)` \| .+ \|$/gm)];
+    expect(reported.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
   },
 );
 

@@ -61,7 +61,7 @@ describe("a log's column by which rows differ is asked about:", () => {
 });
 
 describe("an unknown layout", () => {
-  test("without a value that means a sale must be told", () => {
+  test("without a value that means a sale must be named", () => {
     const { problems } = load(
       guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf("ID,Status,Price\nt1,A,1\nt2,A,2\nt3,B,3\n") }).yaml,
     );

@@ -400,7 +400,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     await ledger.noteInvocation({ ...invocation, command: "plan", exitCode: 3, run: undefined, error: "no" }, ["d1"]);
     expect(await ledger.lastInvocation(["stream", "plan"], "succeeded")).toEqual(invocation);
     expect(await ledger.lastInvocation(["stream", "plan"])).toMatchObject({ command: "plan", error: "no" });
-    expect(await ledger.told(["d1", "d2"])).toEqual(new Set(["d1"]));
+    expect(await ledger.reported(["d1", "d2"])).toEqual(new Set(["d1"]));
   });
 
   it("statuses of promises: those that are open yet, chunk by chunk", async (ledger) => {

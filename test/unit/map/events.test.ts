@@ -27,7 +27,7 @@ e,e2,Ball,2026-05-02T21:00:00Z
 f,e1,Gala X,2026-05-01T20:00:00Z
 `;
 
-test("two rows that tell one event differently are told with both, by what they mean", () => {
+test("two rows that tell one event differently are reported with both, by what they mean", () => {
   const said = saidOf(CSV);
   expect(said.map(({ rule, line, field, message }) => [rule, line, field, message])).toEqual([
     [

@@ -1,4 +1,4 @@
-/** A template must not hide what would be told of its cell, were it the whole id. */
+/** A template must not hide what would be reported of its cell, were it the whole id. */
 
 import { describe, expect, test } from "vitest";
 import { cellsRow, json } from "./rows.ts";
@@ -20,7 +20,7 @@ const likely = (row: Mapped | undefined): readonly string[] =>
     ? []
     : (row.likely ?? []).map(({ rule, field, value }) => `${rule} ${field} ${value}`);
 
-describe("a mangled cell that an id is put together from is told", () => {
+describe("a mangled cell that an id is put together from is reported", () => {
   test.each(["1.23457E+11", "null", "{{id}}"])("in a template: %s", (text) => {
     const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
     expect(row?.kind).toBe("actions");
@@ -59,7 +59,7 @@ actions: [scannedTicket: {fields: {orderTime: {from: "{At}", format: unix}}}, ch
   });
 });
 
-describe("nothing is told of a cell", () => {
+describe("nothing is reported of a cell", () => {
   test.each([
     ["that is the whole id, of which the action tells", sold('ticketId: "{A}"'), "null,7"],
     ["that a value table replaced", sold('ticketId: {from: "{A}", map: {"null": "guest"}}'), "null,7"],
@@ -82,7 +82,7 @@ describe("a number of JSON that may be written otherwise", () => {
     createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
   const scan = (ticketId: string) => `actions: [scannedTicket: {fields: {ticketId: ${ticketId}, orderTime: "{at}"}}]`;
 
-  test.each(["1.5e3", "1.0", "-0"])("is told as an id: %s", (number) => {
+  test.each(["1.5e3", "1.0", "-0"])("is reported as an id: %s", (number) => {
     const row = mapper(scan('"{id}"')).map(json(`{"id":${number},"at":1781280000,"price":1.5}`));
     expect(row.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
     expect(likely(row)).toEqual([`id-number-spelling ticketId ${number}`]);
@@ -97,7 +97,7 @@ describe("a number of JSON that may be written otherwise", () => {
     ["an item that is a number", `each: {path: codes}\n${scan('"{item}"')}`, '{"codes":[1.5,2],"at":1}'],
     ["an alias", `columns: {code: [a, b]}\n${scan('"{code}"')}`, '{"b":1.5,"at":1}'],
     ["a choice", scan('["{a}", "{b}-x"]'), '{"b":1.5,"at":1}'],
-  ])("is told of %s, once", (_what, yaml, text) => {
+  ])("is reported of %s, once", (_what, yaml, text) => {
     expect(likely(mapper(yaml).map(json(text)))).toEqual(["id-number-spelling ticketId 1.5"]);
   });
 

@@ -64,7 +64,7 @@ describe("columns named like fields", () => {
     expect(beside.understanding.used).toEqual(["nftId", "to"]);
   });
 
-  test("of fields that the action does not take are told, not sent", () => {
+  test("of fields that the action does not take are reported, not sent", () => {
     const mapper = createMapper({ fileName: "scans.csv", header: ["eventId", "ticketId", "orderTime"] });
     expect(mapper.map(cells("e", "t", "5"))).toEqual({
       kind: "actions",

@@ -99,13 +99,13 @@ describe("flat JSON rows", () => {
 });
 
 describe("a flat row whose id is a number", () => {
-  const told = (text: string) => {
+  const reported = (text: string) => {
     const mapped = mapperOf("scans.ndjson").map(json(text));
     return mapped.kind === "skipped" ? [] : (mapped.likely ?? []).map(({ message }) => message);
   };
 
   test.each(["1.5e3", "15E2", "1500.0", "0.5", "-0", "1e400"])(
-    "is told where it may be written otherwise: %s",
+    "is reported where it may be written otherwise: %s",
     (number) => {
       const mapped = mapperOf("scans.ndjson").map(json(`{"ticketId":${number},"orderTime":1}`));
       expect(mapped).toMatchObject({
@@ -115,7 +115,7 @@ describe("a flat row whose id is a number", () => {
     },
   );
 
-  test("is told of each of its ids, and of nothing else", () => {
+  test("is reported of each of its ids, and of nothing else", () => {
     const sale = '"eventId":1.5,"ticketId":2.5,"userId":3.5,"price":4.5,"orderTime":5';
     const mapped = mapperOf("sales.ndjson").map(json(`{${sale}}`));
     expect(mapped.kind === "actions" && mapped.likely?.map(({ field }) => field)).toEqual([
@@ -127,5 +127,5 @@ describe("a flat row whose id is a number", () => {
     '{"ticketId":1500,"orderTime":1.0}',
     '{"ticketId":"1.5e3","orderTime":1.0}',
     '{"ticketId":12345678901234567890}',
-  ])("is taken by its digits, or as text: %s", (text) => expect(told(text)).toEqual([]));
+  ])("is taken by its digits, or as text: %s", (text) => expect(reported(text)).toEqual([]));
 });

@@ -1,4 +1,4 @@
-/** A line of totals under the rows is told as one; real rows never are. */
+/** A line of totals under the rows is reported as one; real rows never are. */
 
 import { describe, expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/rules.ts";
@@ -38,13 +38,13 @@ describe("a row whose ticket is called", () => {
     },
   );
 
-  test("Total and little else is told also where its ticket has no id", () => {
+  test("Total and little else is reported also where its ticket has no id", () => {
     const yaml = SOLD.replace("{ID}", "{ID}-{Seat}");
     expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, yaml).mapped.at(-1))).toContain("totals-line");
   });
 
   test.each(['"{ID}-{Seat}"', '"shop-{ID}"', '{from: ["{ID}-{Seat}", "{User}"]}'])(
-    "Total is told also where its ticketId is made of it: %s",
+    "Total is reported also where its ticketId is made of it: %s",
     (template) => {
       const { mapped } = read(`${ROWS}Total,u4,36.00,D\n`, SOLD.replace('"{ID}"', template));
       expect(rulesOf(mapped.at(-1))).toEqual(["totals-line"]);
@@ -88,20 +88,20 @@ describe("a last row whose amount is the sum of all", () => {
     ["of three, and one cell is", "t1,u,1,A\nt2,u,2,B\nt3,u,3,C\n4,,6,D\n", false],
     ["of nine, and no cell is", `${Array.from({ length: 9 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,18,A\n`, false],
     ["of ten, and no cell is", `${Array.from({ length: 10 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,20,A\n`, true],
-  ])("%s", (_what, rows, isTold) => {
-    expect(read(`ID,User,Price,Seat\n${rows}`).said.map(({ rule }) => rule)).toEqual(isTold ? ["totals-line"] : []);
+  ])("%s", (_what, rows, isReported) => {
+    expect(read(`ID,User,Price,Seat\n${rows}`).said.map(({ rule }) => rule)).toEqual(isReported ? ["totals-line"] : []);
   });
 
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `t${at},u,${at + 1}.25,A\n`).join("");
   const sumOf = (count: number) => String((count * (count + 1)) / 2 + count * 0.25);
 
-  test("is told", () => {
+  test("is reported", () => {
     const csv = `ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\n`;
     const { said } = read(csv);
     expect(said).toMatchObject([{ rule: "totals-line", line: 14, value: sumOf(12), isOfAllRows: true }]);
   });
 
-  test("of a short file is told where it also leaves out what all rows have", () => {
+  test("of a short file is reported where it also leaves out what all rows have", () => {
     expect(read(`${ROWS}3,,35.50,\n`).said).toMatchObject([{ rule: "totals-line", line: 5 }]);
     expect(read(`${ROWS}t4,u4,35.50,D\n`).said).toEqual([]);
   });

@@ -21,7 +21,7 @@ actions:
   - checkedInTicket: {when: {checkin: "yes"}}`;
 
 describe("a value that no condition names", () => {
-  test("is told with counts and lines, though its rows give another action", () => {
+  test("is reported with counts and lines, though its rows give another action", () => {
     const [finding, ...others] = saidOf(CHECKIN, "ID,checkin\na,yes\nb,ja\nc,nein\nd,ja\ne,\n");
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ rule: "value-not-named", field: "checkin", line: 3 });
@@ -89,7 +89,7 @@ actions:
     expect(saidOf(`${CHECKIN}\nskip: {ID: addon}`, "ID,checkin\na,yes\naddon,n/a\n")).toEqual([]);
   });
 
-  test("of an item of each is told as well", () => {
+  test("of an item of each is reported as well", () => {
     const items = createMapper({
       fileName: "x.ndjson",
       source: {
@@ -114,14 +114,14 @@ actions:
 });
 
 describe("another spelling of a value that the source names", () => {
-  test("is told where a not takes it, also beside the right one", () => {
+  test("is reported where a not takes it, also beside the right one", () => {
     const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: cancelled}}}`;
     expect(saidOf(yaml, "ID,Status\na,cancelled\nb,Cancelled \nc,paid\n")).toMatchObject([
       { rule: "value-near", field: "Status", value: "cancelled", line: 3 },
     ]);
   });
 
-  test("is told also where nobody sees the difference, and every one of them is", () => {
+  test("is reported also where nobody sees the difference, and every one of them is", () => {
     const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: annulé}}}`;
     const [said] = saidOf(yaml, "ID,Status\na,annulé\nb,annule\u0301\nc,annulé\u200b\nd,ANNULE\ne,payé\n");
     expect(said).toMatchObject({ rule: "value-near", line: 3 });
@@ -129,7 +129,7 @@ describe("another spelling of a value that the source names", () => {
     expect(said?.message).toContain('"ANNULE"');
   });
 
-  test("is told where a value table takes by its else what only looks like what it names", () => {
+  test("is reported where a value table takes by its else what only looks like what it names", () => {
     const yaml = `actions:
   - soldTicket:
       fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Kind}", map: {Étudiant: 25}, else: "0"}}`;
@@ -138,7 +138,7 @@ describe("another spelling of a value that the source names", () => {
     expect(said[0]?.message.match(/1 row holds/g)).toHaveLength(2);
   });
 
-  test("is told where a value table takes it by its else", () => {
+  test("is reported where a value table takes it by its else", () => {
     const yaml = `actions:
   - soldTicket:
       fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Product}", map: {VIP: 79.50}, else: "0"}}`;

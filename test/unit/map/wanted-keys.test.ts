@@ -19,7 +19,7 @@ function missing(yaml: string, ...rows: readonly string[]): readonly string[] {
 const scan = (fields: string, more = ""): string => `${more}actions:\n  - scannedTicket: {fields: {${fields}}}\n`;
 
 describe("a key that a rule reads", () => {
-  test("and no row has is told, a key that any row has is not, be it null", () => {
+  test("and no row has is reported, a key that any row has is not, be it null", () => {
     const yaml = scan('ticketId: "{id}", orderTime: "{at}"');
     expect(missing(yaml, '{"id":"1"}', '{"id":"2"}')).toEqual(["at"]);
     expect(missing(yaml, '{"id":"1"}', '{"id":"2","at":null}')).toEqual([]);

@@ -40,14 +40,14 @@ function isLeftOpen({ isTimed, isKeyed, isMixed, repeats, correctsTimes }: World
   // Where a time is corrected beside the edge of an export, it is another action; and one may then look older than it is.
   if (correctsTimes && ((wrong === "doubled" && isKeyed !== true) || wrong === "outOfOrder")) return true;
   // What says the same as an accepted one counts as that.
-  return (!isTimed || isMixed === true) && isKeyed !== true && repeats && wrong === "lostUntold";
+  return (!isTimed || isMixed === true) && isKeyed !== true && repeats && wrong === "lostSilently";
 }
 
 /** How many of the tickets may be doubled where times are corrected. */
 const MOST_DOUBLED = { full: 0.02, window: 0.02, delta: 0 } as const;
 
 function addUp(all: readonly Findings[]): Findings {
-  const sum = { accepted: 0, happened: 0, doubled: 0, outOfOrder: 0, lostUntold: 0, wrongStateUntold: 0 };
+  const sum = { accepted: 0, happened: 0, doubled: 0, outOfOrder: 0, lostSilently: 0, wrongStateSilently: 0 };
   for (const each of all) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += each[key]; // its own keys
   return sum;
 }
@@ -65,8 +65,8 @@ test.each(KINDS)("by the rules: %s", { tags: ["both"], timeout: 60_000 * (1 + WO
 async function playAll(world: World): Promise<void> {
   for (let seed = FIRST; seed < FIRST + WORLDS; seed += 1) {
     const { story, ...found } = await playByProduct(world, randomOf(seed), IS_LEDGER_SHARED ? "postgres" : "sqlite");
-    const told = `FIRST_IDENTITY_WORLD=${seed} IDENTITY_WORLDS=1 plays it again\n${story}`;
-    for (const wrong of WRONGS) if (!isLeftOpen(world, wrong)) expect(found[wrong], `${wrong}: ${told}`).toBe(0);
+    const reported = `FIRST_IDENTITY_WORLD=${seed} IDENTITY_WORLDS=1 plays it again\n${story}`;
+    for (const wrong of WRONGS) if (!isLeftOpen(world, wrong)) expect(found[wrong], `${wrong}: ${reported}`).toBe(0);
   }
 }
 

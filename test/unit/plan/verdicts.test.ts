@@ -38,9 +38,9 @@ class Memory implements Onlooker {
         isCut: false,
       });
     }
-    const told = items.map(({ verdict, position }, at) => this.#told(at, verdict, position));
-    expect(told).toEqual(
-      byRules.map(({ verdict, position }, at) => this.#told(at, PRODUCT[verdict], positionIn(position))),
+    const reported = items.map(({ verdict, position }, at) => this.#reported(at, verdict, position));
+    expect(reported).toEqual(
+      byRules.map(({ verdict, position }, at) => this.#reported(at, PRODUCT[verdict], positionIn(position))),
     );
     for (const { mark, verdict, why, row } of items)
       if (verdict === "sent" && mark !== undefined && why !== "copy") this.#correct(row, mark);
@@ -50,7 +50,7 @@ class Memory implements Onlooker {
     for (const [place, row] of this.#rows.entries()) if (ids.includes(row.id)) this.#accept(row, place);
   }
 
-  #told(at: number, verdict: Verdict | "bad", { run, seq }: Position): string {
+  #reported(at: number, verdict: Verdict | "bad", { run, seq }: Position): string {
     const place = verdict === "sent" ? "" : `${run === THIS_RUN ? this.#run : run}:${seq}`; // that of a known one is nobody's
     return JSON.stringify([this.#rows[at], verdict, place]);
   }

@@ -216,10 +216,10 @@ describe("an input that holds nothing", () => {
   test.each<[string, string | Buffer, string]>([
     ["events.csv", "", "The file is empty: 0 bytes."],
     ["events.csv.gz", EMPTY, "The file is empty: unpacked, it holds nothing."],
-  ])("%s, %j, is told by what it holds", async (name, content, told) => {
+  ])("%s, %j, is told by what it holds", async (name, content, reported) => {
     const field = await openField();
     await field.write(name, content);
-    expect((await field.stream([name])).said).toContain(told);
+    expect((await field.stream([name])).said).toContain(reported);
   });
 
   test.each([["\u2029", "U+2029"]])("a table whose lines end by %j is said to be one line", async (end, code) => {

@@ -502,7 +502,7 @@ describe("an answer as a whole", () => {
   });
 });
 
-describe("what a person is told", () => {
+describe("what a person reads", () => {
   it.each<[string, Exchange, string]>([
     ["a code once", { kind: "not sent", error: failure("ECONNREFUSED", "ECONNREFUSED") }, "ECONNREFUSED"],
     [

@@ -159,8 +159,8 @@ describe("an answer that can't be decoded", () => {
 
   test("shows none of its bytes where it was cut off, or where no header tells how it is coded", async () => {
     expect(await readingOf("gzip", gzipped.subarray(0, -10), 200, gzipped.length)).toMatchObject({ body: "" });
-    const untold = { kind: "in doubt", detail: "HTTP 200, but the answer is not JSON", body: "" };
-    expect(await readingOf("", gzipped)).toEqual(untold);
+    const unreported = { kind: "in doubt", detail: "HTTP 200, but the answer is not JSON", body: "" };
+    expect(await readingOf("", gzipped)).toEqual(unreported);
   });
 
   test("is shown where it is plain text", async () => {
@@ -169,7 +169,7 @@ describe("an answer that can't be decoded", () => {
     expect(await readingOf("identity", Buffer.from("no"))).toMatchObject({ body: "no" });
   });
 
-  test("since it is too large is told as a plain one is", async () => {
+  test("since it is too large is reported as a plain one is", async () => {
     const large = Buffer.alloc(MAX_ANSWER_BYTES + 1, " ");
     const plain = await readingOf("", large);
     expect(plain).toMatchObject({ detail: expect.stringContaining("exceeded max size") });

@@ -1,4 +1,4 @@
-/** A command that a person is told ends its line, after a colon, so that it can be copied. */
+/** A command that a message suggests ends its line, after a colon, so that it can be copied. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ test.each(others)("%s says no command with a sentence's end", (path) => {
 
 const BY_HAND = /: tickets (?:settle|resume|status|results|stream|validate|env)\b[^`\n]*\$\{/;
 
-test.each(others)(`%s takes the commands that it tells from ${MADE}`, (path) => {
+test.each(others)(`%s takes the commands that it suggests from ${MADE}`, (path) => {
   const lines = readFileSync(join(SRC, path), "utf8").split("\n");
   expect(lines.filter((line) => BY_HAND.test(line))).toEqual([]);
 });
