@@ -139,16 +139,9 @@ export function columnsOf({ columns, rows, lists = [], items }: Evidence): Colum
     named.find((column) => fold(column.name) === "ticketid") ??
     named.find((column) => column.isUnique || isUniqueAmongSales(column, refunds, rows)) ??
     named.find(isUniqueButForGaps);
-  const other = all.find(
-    (column) => column.isUnique && mayBeId(column) && mayBeTicket(column) && isIdName(column.name),
-  );
-  const order = all.find(
-    (column) =>
-      column.isUnique &&
-      mayBeId(column) &&
-      mayBeTicket(column) &&
-      (isOrderName(column.name) || (isIdName(column.name) && !namesTickets(column.name))),
-  );
+  const ids = all.filter((column) => column.isUnique && mayBeId(column) && mayBeTicket(column));
+  const other = ids.find(({ name }) => isIdName(name));
+  const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
   const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
   const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
   const one = isOneEach && ticket !== undefined && ticket !== order ? numbers[0] : undefined;

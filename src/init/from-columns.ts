@@ -220,23 +220,17 @@ const itemLines = ({ items }: Columns): readonly Entry[] =>
 
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 function eachLines(columns: Columns): readonly Entry[] {
-  const { counts, items } = columns;
-  if (items !== undefined) return itemLines(columns);
-  const [count, ...more] = counts;
-  if (count === undefined) return [];
-  if (more.length > 0 || orderCounted(columns) !== count) return eachAsked(columns);
+  if (columns.items !== undefined) return itemLines(columns);
+  const count = orderCounted(columns);
+  if (count === undefined) return eachAsked(columns);
   return [
-    {
-      key: "each",
-      value: flow({ count: template(count) }),
-      note: "guess: each row is an order of so many tickets",
-    },
+    { key: "each", value: flow({ count: template(count) }), note: "guess: each row is an order of so many tickets" },
   ];
 }
 
 function eachAsked({ counts, quantities, items }: Columns): readonly Entry[] {
   if (counts.length === 0) return [];
-  const isByPrice = counts.every(({ isNumber }) => isNumber) && counts.length === 1 && quantities.length === 0;
+  const isByPrice = counts.length === 1 && counts[0]?.isNumber === true && quantities.length === 0;
   const names = `${counts.map(inner).join(" and ")}${isByPrice ? ", by which the price is the same in more rows" : ""}`;
   const what = items === undefined ? "a row" : `an item of ${items}`;
   const how =
@@ -247,10 +241,12 @@ function eachAsked({ counts, quantities, items }: Columns): readonly Entry[] {
   return [{ key: "each", value: flow({ count: ask(asked) }) }];
 }
 
-/** The number of tickets of an order, where a row is one and names no ticket. */
-function orderCounted({ quantities, order, ticket, items }: Columns): Column | undefined {
+/** The number of tickets of an order, where a row is one and names no ticket, and nothing else may count them. */
+function orderCounted({ quantities, counts, order, ticket, items }: Columns): Column | undefined {
+  const [count, ...more] = counts;
   const isTicket = ticket !== undefined && fold(ticket.name) === "ticketid";
-  return quantities.length === 1 && order !== undefined && items === undefined && !isTicket ? quantities[0] : undefined;
+  if (more.length > 0 || order === undefined || items !== undefined || isTicket) return undefined;
+  return count === quantities[0] ? count : undefined;
 }
 
 /** Rules for the source and for its action, and the columns of times beside that of the action. */
@@ -308,23 +304,21 @@ const otherFields = (named: ReadonlyMap<string, Column>, rules: readonly Line[])
 function eventRules(columns: Columns, action: ActionName, named: ReadonlyMap<string, Column>): Rules {
   const id = eventIdRule(columns);
   const title = titleIn(columns, id.column);
-  const { currency } = columns;
+  const { all, currency } = columns;
   const times = timesOfEvent(columns);
-  const isStartKnown = times.some(({ rule }) => rule.key === "startTime") || named.has("startTime");
-  const starts = isStartKnown
-    ? []
-    : mayBeStarts(columns.all, [...times.map(({ column }) => column), ...named.values()]);
+  const taken = [...times.values(), ...named.values()];
+  const starts = times.has("startTime") || named.has("startTime") ? [] : mayBeStarts(all, taken);
   const fields = [
     id.rule,
     ...(title === undefined ? [] : [{ key: "eventName", value: template(title), note: "guess by name" }]),
     ...(action === "newEvent" ? [currencyRule(currency)] : []),
-    ...times.map((time) => time.rule),
-    ...startAsked(starts, columns.all),
+    ...timeRules(times, all),
+    ...startAsked(starts, all),
   ];
   return {
     source: [],
     fields: [...fields, ...otherFields(named, fields)].map(withoutGuess),
-    times: [...times.map(({ column }) => column), ...starts],
+    times: [...times.values(), ...starts],
   };
 }
 
@@ -333,31 +327,38 @@ const currencyRule = (currency: Column | undefined): Entry =>
     ? { key: "currency", value: ask("the currency of the events, such as EUR: no column has such a name") }
     : { key: "currency", value: template(currency), note: "guess by name" };
 
-const timesOfEvent = ({ all, find }: Columns) =>
-  (["startTime", "endTime"] as const).flatMap((key) =>
-    find(key)
-      .slice(0, 1)
-      .map((column) => ({ column, rule: timeRule(column, all, key) })),
+type EventTimes = ReadonlyMap<"startTime" | "endTime", Column>;
+
+/** But for columns that are something else. */
+const timesOfEvent = ({ find }: Columns, others: readonly Column[] = []): EventTimes =>
+  new Map(
+    (["startTime", "endTime"] as const).flatMap((key) => {
+      const [column] = find(key);
+      return column === undefined || others.includes(column) ? [] : [[key, column] as const];
+    }),
   );
+
+const timeRules = (times: EventTimes, all: readonly Column[]): readonly Entry[] =>
+  [...times].map(([key, column]) => timeRule(column, all, key));
 
 /** What registers the event of a row; that no other system does is asked with its currency. */
 function newEventItem(columns: Columns) {
-  const { currency, find } = columns;
+  const { all, currency, find } = columns;
   const ids = find("eventId");
   const [name] = find("eventName").filter((column) => !isEventIdName(column.name));
-  const times = timesOfEvent(columns).filter(({ column }) => !ids.includes(column));
-  const elsewhere = "or remove newEvent, if the events are registered elsewhere";
+  const times = timesOfEvent(columns, ids);
   const what = `the currency of the events, such as ${currency === undefined ? "EUR" : inner(currency)}`;
-  const asksName = name === undefined && ids.length === 0;
-  const fields: readonly Entry[] = [
-    ...(asksName ? [{ key: "eventName", value: ask("what the event is called; this is public") }] : []),
-    ...(name === undefined ? [] : [{ key: "eventName", value: template(name), note: "guess by name; public" }]),
-    { key: "currency", value: ask(`${what}; ${elsewhere}`) },
-    ...times.map(({ rule }) => rule),
-  ];
+  const title: readonly Entry[] =
+    name !== undefined
+      ? [{ key: "eventName", value: template(name), note: "guess by name; public" }]
+      : ids.length === 0
+        ? [{ key: "eventName", value: ask("what the event is called; this is public") }]
+        : [];
+  const asked = ask(`${what}; or remove newEvent, if the events are registered elsewhere`);
+  const fields: readonly Entry[] = [...title, { key: "currency", value: asked }, ...timeRules(times, all)];
   return {
     items: [actionItem("newEvent", "with the first row of each event", [], fields)],
-    times: times.map(({ column }) => column),
+    times: [...times.values()],
   };
 }
 
