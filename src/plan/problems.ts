@@ -67,11 +67,12 @@ export class Problems {
   add(where: Where, finding: Finding, severity = this.severityOf(finding.rule)): Severity {
     if (severity === "off") return severity;
     const { source, line, text, item, place = 0 } = where;
-    const { pointer, mark = markOf(finding, text), ...rest } = finding;
+    const { pointer, mark: ofRows, ...rest } = finding;
+    const mark = severity === "warn" ? (ofRows ?? markOf(finding, text)) : undefined;
     const problem: Problem = {
       ...{ source, line, severity, ...rest },
       ...(pointer !== undefined && item !== undefined && { pointer: `${item}${pointer}` }),
-      ...(severity === "warn" && mark !== undefined && { mark }),
+      ...(mark !== undefined && { mark }),
     };
     this.#kept.push({ problem, place, nth: this.errors + this.warnings });
     if (this.#kept.length >= 2 * this.#cap) this.#cut();
