@@ -121,7 +121,7 @@ interface Watch {
 
 const CONNECT_MS = 10_000;
 /** A statement may take longer, if the server says that it is at work on it. */
-const SILENCE_MS = 4_000;
+const SILENCE_MS = 2_000;
 /** How soon a server says so that is there. */
 const LOOK_ANSWER_MS = 800;
 
