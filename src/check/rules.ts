@@ -49,7 +49,7 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
   },
   "order-time-far": {
     reason:
-      "A time before 2009, or more than two days from now, was probably read from the wrong column, or from one that is no Unix time.",
+      "A time before 2009, or more than 15 minutes in the future, was probably read from the wrong column, in the wrong zone or format.",
     example: '"orderTime":1000000000 (2001-09-09)',
   },
   "event-time-far": {

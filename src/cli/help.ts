@@ -58,7 +58,7 @@ export const wrapped = (text: string, { isTTY, columns }: NodeJS.WriteStream, ot
 
 /** What somebody sees who types `tickets` alone: what it is, and what to try next. */
 const WELCOME = {
-  what: "tickets: checks a ticketing company's exports (CSV, NDJSON) and sends them to the service, in order and nothing twice, and keeps every promise.",
+  what: "tickets: checks a ticketing company's exports (CSV, JSON) and sends them to the service, in order and nothing twice, and keeps every promise.",
   steps: [
     ["tickets init orders.csv", "a starter config, from an export of yours"],
     ["tickets validate orders.csv", "check it; nothing is sent"],

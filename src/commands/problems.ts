@@ -97,7 +97,9 @@ function blockOf(tally: Tally, fresh: number, { decidedAt, namesPerson }: Found,
   const more = fresh - problems.length + others.length;
   return [
     messages.size > 1 ? head : `${head}: ${[...messages].join("")}`,
-    ...examples.map(([line]) => `    ${line.replace(/:$/, "")}`),
+    ...examples.map(
+      ([line, alike]) => `    ${line.replace(/:$/, "")}${alike.length > 1 ? ` (${number(alike.length)} times)` : ""}`,
+    ),
     ...(more === 0 ? [] : [`    ${NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`}`]),
     ...[...(isHintOwn ? [] : hints), ...places].map((text) => `  ${text}`),
   ].join("\n");

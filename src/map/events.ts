@@ -1,6 +1,7 @@
 /** The events of a file: a newEvent is given once, by the first row of its event. Rows that describe it differently are reported. */
 
 import type { FieldName } from "../actions/fields.ts";
+import { placeText } from "../actions/place.ts";
 import { quoted } from "../actions/text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
@@ -26,6 +27,11 @@ export class Events {
   readonly given = new Set<string>();
   readonly #described = new Map<string, Described>();
   readonly #differences = new Map<string, FileFinding & { readonly line: number }>();
+  readonly #fileName: string;
+
+  constructor(fileName: string) {
+    this.#fileName = fileName;
+  }
 
   /** Notes what a row says about its event, whichever row gives the newEvent. */
   see(eventId: string, rules: EventRules, scope: Scope): void {
@@ -52,7 +58,7 @@ export class Events {
       rule: "event-described-differently" satisfies MappingRule,
       field,
       ...said,
-      message: `Line ${first.line} says ${before} about the event ${event}, but this row says ${now}. The first row counts.`,
+      message: `${placeText({ source: this.#fileName, line: first.line })} says ${before} about the event ${event}, but this row says ${now}. The first row counts.`,
       hint: "If the later one is right, correct the export or leave the first out with when; if they are two events, give each its own eventId.",
     });
   }

@@ -88,7 +88,7 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
     return {
       rule: "time-unreadable",
       what: `is not written as ${formats.join(" or ")}`,
-      hint: timeHint(looks < 0 ? "" : text),
+      hint: timeHint(looks < 0 ? "" : text, formats),
     };
   };
   return (text, { findings }) => {
@@ -118,7 +118,7 @@ const TIME_FAULTS = {
   impossible: {
     rule: "time-unreadable",
     what: "is a time that does not exist",
-    hint: "Is the format right? Day and month may be the other way round.",
+    hint: "Check it and the format: day and month may be the other way round, or the hour is above 23.",
   },
   "unknown-zone": {
     rule: "time-unreadable",
@@ -127,8 +127,15 @@ const TIME_FAULTS = {
   },
 } as const satisfies Record<string, TimeFaultText>;
 
-function timeHint(text: string): string {
-  const [only, ...others] = text === "" ? [] : formatsThatRead(text);
+/** Whether it has a time of day: all whose names are words do. */
+const hasHours = (format: string): boolean => /[Hh]|^[a-z-]+$/.test(format);
+
+function timeHint(text: string, declared: readonly string[]): string {
+  const found = text === "" ? [] : formatsThatRead(text);
+  // Midnight would be wrong where the time of day is only missing.
+  const [only, ...others] = found.filter((format) => hasHours(format) || !declared.every(hasHours));
+  if (only === undefined && found.length > 0)
+    return "It has no time of day: is a cell empty, or does another column hold it?";
   if (only === undefined) return 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".';
   if (others.length === 0) return `format: ${JSON.stringify(only)} reads it.`;
   return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is right is never guessed.`;

@@ -26,7 +26,7 @@ export class SourceMapper implements Mapper {
   readonly #settings: SourceSettings;
   readonly #program: Program;
   readonly #scope = new Scope();
-  readonly #events = new Events();
+  readonly #events: Events;
   readonly #oneTicket = new OneTicketWatch();
   /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
@@ -43,6 +43,7 @@ export class SourceMapper implements Mapper {
   /** Throws `MappingError` for rules that can't be carried out with these columns. */
   constructor(settings: SourceSettings) {
     this.#settings = settings;
+    this.#events = new Events(settings.fileName === "" ? "standard input" : settings.fileName);
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
     this.wanted = columns.wanted;

@@ -33,7 +33,7 @@ export class ContentsSeen {
     return alike.slice(0, 1).map((twin) => ({
       rule: "input-twice",
       message: `The input is the same as ${nameWithin(twin.file)}, byte for byte.`,
-      hint: "What both say is sent once. If the same happened twice, give the rows times or their source a key.",
+      hint: "What both say is sent once, unless a rule takes something from the file's name. Leave a copy out. If the same happened twice, give the rows times or their source a key.",
     }));
   }
 }

@@ -68,7 +68,7 @@ const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
   "register-event":
     "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
   "sell-ticket":
-    "If the new value is right, record it with --adopt; what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
+    "If the new value is right, record it with --adopt (the service keeps the old one); what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
 };
 
 function late(item: Item): Pick<Finding, "message" | "hint"> {

@@ -62,7 +62,7 @@ export const INPUT_RULES = rulesOf("warn", "good practice", {
   },
   "input-twice": {
     reason:
-      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened. What both say is sent once.",
+      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened. What both say is sent once, unless a rule takes something from the file's name.",
     example: "updates-10.csv and updates-11.csv, byte for byte",
   },
   "looks-like-utf8": {

@@ -34,13 +34,13 @@ test("two rows that tell one event differently are reported with both, by what t
       "event-described-differently",
       5,
       "eventName",
-      'Line 2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
+      'x.csv:2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
     ],
     [
       "event-described-differently",
       6,
       "startTime",
-      'Line 4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
+      'x.csv:4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
     ],
   ]);
 });
