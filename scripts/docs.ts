@@ -101,7 +101,7 @@ function rulesSection(): string {
   });
   return `Every problem names its rule. An \`error\` makes its row invalid, and with it every later row that depends on it; a \`warn\` is shown and counted. An error is what the service's specification forbids, what can't be read for certain, and what might send something twice or publish what nobody can take back. What is merely likely is a warning. ${GENERATED}
 
-The config changes what a rule means for you; the sandbox is told the same by \`accept\` in its environment. There are ${shown.size} rules.
+The config changes what a rule means for you; \`accept\` in its environment does the same for the sandbox. There are ${shown.size} rules.
 
 <!-- file: rules.yaml -->
 \`\`\`yaml

@@ -2,7 +2,16 @@
 
 import { ACTION_NAMES, type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
 import { ExactNumber } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldName, type FieldSet, fieldSpec, numberOf, placeOf, recordOf, setOf } from "./fields.ts";
+import {
+  FIELD_NAMES,
+  type FieldName,
+  type FieldSet,
+  fieldSpec,
+  isFieldName,
+  numberOf,
+  recordOf,
+  setOf,
+} from "./fields.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import type { Fault, Flaw, TextFault } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
@@ -28,11 +37,11 @@ export class Draft {
   /** The fields that are null. */
   nulls: FieldSet = 0;
   /** By number of field, the rule that its value breaks; undefined where none does. */
-  faults: Map<Key, Fault> | undefined;
+  faults: Map<number, Fault> | undefined;
   /** By number of field, what is likely wrong with its value; undefined where nothing is. */
   flaws: Map<number, readonly Flaw[]> | undefined;
   readonly #json: (string | undefined)[] = new Array(FIELD_NAMES.length);
-  /** Values that break a rule. They may be anything that JSON can say, and are written only when they are sent. */
+  /** Values that break a rule or have a strange key. They may be anything that JSON can say, and are written only when they are sent. */
   #bad: Map<Key, unknown> | undefined;
 
   constructor(action: ActionName) {
@@ -52,42 +61,44 @@ export class Draft {
     this.given |= 1 << number;
   }
 
-  /** Adds a value that breaks a rule, or has a key that is no field's. */
-  putBad(key: Key, value: unknown, fault?: Fault): void {
-    this.keys.push(key);
-    this.#bad ??= new Map();
-    this.#bad.set(key, value);
-    if (typeof key === "string") return;
-    this.given |= 1 << key;
-    if (typeof value !== "object" || value instanceof ExactNumber) this.text[key] = String(value);
-    if (fault === undefined) return;
-    this.faults ??= new Map();
-    this.faults.set(key, fault);
+  /** Adds a value of JSON, whatever it is. */
+  putValue(name: string, value: unknown): void {
+    if (!isFieldName(name)) this.#keep(name, value);
+    else if (value === null) this.#putNull(numberOf(name));
+    else this.#judge(name, value);
   }
 
-  /** Adds a value of JSON. */
-  putValue(name: string, value: unknown): void {
-    const number = placeOf(name);
-    if (number === undefined) {
-      this.putBad(name, value);
-      return;
-    }
-    if (value === null) {
-      this.keys.push(number);
-      this.#json[number] = "null";
-      this.nulls |= 1 << number;
-      return;
-    }
-    const field = name as FieldName; // it has a place in the table
-    const fault = faultIn(field, value);
+  #putNull(number: number): void {
+    this.keys.push(number);
+    this.#json[number] = "null";
+    this.nulls |= 1 << number;
+  }
+
+  #judge(field: FieldName, value: unknown): void {
+    const number = numberOf(field);
     const flaws = flawsIn(field, value);
     if (flaws.length > 0) {
       this.flaws ??= new Map();
       this.flaws.set(number, flaws);
     }
-    const json = fault === undefined ? jsonOf(value) : "";
-    if (fault === undefined) this.put(number, json, typeof value === "string" ? value : json);
-    else this.putBad(number, value, fault);
+    const fault = faultIn(field, value);
+    if (fault === undefined) {
+      const json = jsonOf(value);
+      this.put(number, json, typeof value === "string" ? value : json);
+      return;
+    }
+    this.faults ??= new Map();
+    this.faults.set(number, fault);
+    this.#keep(number, value);
+    this.given |= 1 << number;
+    if (typeof value !== "object" || value instanceof ExactNumber) this.text[number] = String(value);
+  }
+
+  /** Keeps a value that breaks a rule, or has a key that is no field's. */
+  #keep(key: Key, value: unknown): void {
+    this.keys.push(key);
+    this.#bad ??= new Map();
+    this.#bad.set(key, value);
   }
 
   /** The value as it is sent. */

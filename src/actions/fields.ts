@@ -178,10 +178,7 @@ export const recordOf = <Name extends string, T>(
 /** Fields as the bits of a number: the lowest is the first of the table. */
 export type FieldSet = number;
 
-const NUMBERS: ReadonlyMap<string, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
-
-/** The place of a field in the table, by which drafts hold it; undefined for a name that is no field's. */
-export const placeOf = (name: string): number | undefined => NUMBERS.get(name);
+const NUMBERS: ReadonlyMap<FieldName, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
 
 /** The place of a field in the table, by which drafts hold it. */
 export const numberOf = (field: FieldName): number => NUMBERS.get(field) ?? -1; // every field is in the table
