@@ -182,8 +182,12 @@ function columnOf(of: Pick<Column, "name" | "index" | "allRows" | "hasFileDate">
   };
 }
 
-/** Ids are compared in one form: `007` is `7`. */
-export const idForm = (text: string): string => formOf(`t:${text}`);
+/** Ids are compared in one form: `007` is `7`. A longer text is none. */
+export const idForm = (text: string): string =>
+  text.length > LONGEST_ID || text.split(" ").length > MOST_WORDS_OF_ID ? text : formOf(`t:${text}`);
+
+const MOST_WORDS_OF_ID = 3;
+const LONGEST_ID = 80;
 
 const COUNT = /^-?\d{1,3}(?:\.0)?$/;
 
@@ -196,8 +200,15 @@ function cellsThat({ values }: Cells, test: (text: string) => boolean): number {
 }
 
 /** Whether all cells pass the test, or all but a few of many; the few become problems of their rows. */
-export const areMost = (column: Cells, test: (text: string) => boolean): boolean =>
-  column.filled > 0 && cellsThat(column, test) >= column.filled * (column.filled < 40 ? 1 : 0.95);
+export function areMost({ values, filled }: Cells, test: (text: string) => boolean): boolean {
+  const allowed = filled < 40 ? 0 : filled - filled * 0.95;
+  let failed = 0;
+  for (const [text, times] of values) {
+    if (!test(text)) failed += times;
+    if (failed > allowed) return false;
+  }
+  return filled > 0;
+}
 
 /** Whether texts begin with what an exporter puts before a formula's first character. */
 export const hasGuards = ({ values }: Column): boolean => [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));
@@ -303,7 +314,8 @@ function amountsOf(column: Cells & Pick<Column, "name">): Amounts | undefined {
 export const MOST_WORDS = 8;
 
 /** `2 x Adult`, `Adult ×2`. */
-export const saysSeveral = (text: string): boolean => /^\d{1,3} ?[x×] ?\p{L}{3}|\p{L}{3}.* [x×] ?\d{1,3}$/u.test(text);
+export const saysSeveral = (text: string): boolean =>
+  text.length <= LONGEST_ID && /^\d{1,3} ?[x×] ?\p{L}| [x×] ?\d{1,3}$/u.test(text) && /\p{L}{3}/u.test(text);
 
 /** An id is short, and is not a time, an amount, an address or an answer to a question. */
 export function mayBeId(column: Column): boolean {
@@ -311,7 +323,10 @@ export function mayBeId(column: Column): boolean {
   if (column.times !== undefined || column.isMoney || column.holdsLists || holdsEmails(column)) return false;
   if (areMost(column, saysSeveral)) return false;
   if (minorUnitsIn(name) !== undefined || says(name, "price", "inAll", "surcharge") || name.includes("?")) return false;
-  return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
+  return areMost(
+    column,
+    (text) => text.length <= LONGEST_ID && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text),
+  );
 }
 
 export const holdsEmails = ({ values }: Column): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));
