@@ -20,8 +20,6 @@ export interface Held {
   readonly rows: number;
 }
 
-export const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };
-
 /**
  * A row is sent whole or not at all. Behind an action that is not sent, nothing of its ticket or event is; before a bad one
  * nothing that is new, since nobody knows what the bad one was; no copy of it was sent; and nothing of an event that is not

@@ -13,9 +13,8 @@ type Stored = readonly [seq: number, subject: string, event: string | null, plac
 const NEW = `SELECT seq, subject, max(event) OVER (PARTITION BY subject) AS event, place FROM action WHERE verdict = 'new'
   ORDER BY subject, place`;
 
-/** Notes the lane and the stage of each action in `laned`. @returns the number of lanes that are used; of a single one nothing is noted. */
+/** Notes the lane and the stage of each action in `laned`. @returns the number of lanes that are used; where all must be in one, nothing is noted. */
 export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {
-  if (wanted <= 1) return 1;
   // A ticket that is named by its nftId here and by its ticketId there would be in two lanes.
   const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
   if (kinds.length > 1) return 1;

@@ -10,9 +10,8 @@ import { createRowDigester } from "../map/row-digest.ts";
 import { keptRow } from "../read/row.ts";
 import { actionsByKey, bodiesOf, cutChunks, type Sorting } from "./chunks.ts";
 import { Guards } from "./guard.ts";
-import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
+import type { Held } from "./held.ts";
 import { type JudgeOptions, judgeActions } from "./judge.ts";
-import { spreadOverLanes } from "./lanes.ts";
 import { type RowsOptions, readRows } from "./rows.ts";
 import type { ReadInput, RowsRead } from "./rows-read.ts";
 import { Store } from "./store.ts";
@@ -144,8 +143,12 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   const judged = await judgeActions(store, read, { ...options, shows, complete, hasEnvironment });
   const isRemembered = mode === "judge" && !read.isCut;
   if (isRemembered) guards.reportStrange(judged.recognised, read);
-  const held = judged.isAnyHeld ? spreadHeld(store, read) : NOTHING_HELD;
-  const lanes = spreadOverLanes(store, judged.events, options.lanes, signal);
+  // Loaded only where there is need: most nights there is none.
+  const held = judged.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
+  const isSpread = options.lanes > 1;
+  const lanes = isSpread
+    ? (await import("./lanes.ts")).spreadOverLanes(store, judged.events, options.lanes, signal)
+    : 1;
   const sorting: Sorting = lanes > 1 ? "by lane" : order === "input" && !read.hasPositions ? "as read" : "by place";
   const { inputs, skipReasons, eventOnlyReasons, isUnfit } = read;
   return {
@@ -160,6 +163,8 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
     verdicts: () => store.all(VERDICTS),
   };
 }
+
+const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
