@@ -13,7 +13,7 @@ import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-/** The process that a command runs in, as far as it can be told to stop. */
+/** The process that a command runs in, as far as it can be asked to stop. */
 export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;

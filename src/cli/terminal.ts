@@ -38,7 +38,7 @@ export interface Terminal extends Reporter {
   readonly warnings: number;
 }
 
-/** Without a terminal one line in half a minute tells that the run lives. */
+/** Without a terminal one line in half a minute shows that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
 /** A step of the work is shown to people only with `--verbose`; of `machine`, only programs hear of it. */

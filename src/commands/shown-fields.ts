@@ -1,4 +1,4 @@
-/** The fields by which a person tells actions of one chunk apart: several scans, resales or updates of one ticket. */
+/** The fields that distinguish the actions of one chunk: several scans, resales or updates of one ticket. */
 
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { type FieldName, isPersonal } from "../actions/fields.ts";
