@@ -75,6 +75,10 @@ const MOST_REPETITIONS = 10_000;
 
 function byCount(template: string, names: Names, path: RulePath): Each {
   const read = compileTemplate(template, names, path, "any column is");
+  const name = /^\{([^{}]+)\}$/.exec(template)?.[1] ?? "…";
+  const noneRule = path.includes("actions")
+    ? `when: {${name}: {not: ""}} at this action`
+    : `skip: {${name}: ""} in its source`;
   return {
     by: template,
     names: { counts: true },
@@ -83,7 +87,10 @@ function byCount(template: string, names: Names, path: RulePath): Each {
       const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
       if (count !== undefined && count <= MOST_REPETITIONS) return new Array(count).fill(undefined);
       const what = count === undefined ? "is not a whole number to count by" : "is too large a count";
-      const hint = `Give a whole number from 0 to ${MOST_REPETITIONS}; leave out rows without one with when.`;
+      const hint =
+        text === ""
+          ? `If an empty cell means none, write ${noneRule}.`
+          : `Give a whole number from 0 to ${MOST_REPETITIONS}.`;
       scope.findings.push(unreadable(template, text, what, hint));
       return [];
     },

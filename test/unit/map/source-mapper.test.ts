@@ -110,6 +110,17 @@ actions:
     expect(rulesOf(mapText(yaml, `Order,Qty,Status\nA,${quantity},ok\n`).mapped[0])).toEqual(["each-unreadable {Qty}"]);
   });
 
+  test.each([
+    ["the source's", `each: {count: "{Qty}"}\nactions: [SALE]`, 'skip: {Qty: ""} in its source'],
+    ["an action's", "actions: [SALE]", 'when: {Qty: {not: ""}} at this action'],
+  ])("%s that is empty names how a row is written that has none", (_whose, form, remedy) => {
+    const each = form.startsWith("each") ? "" : 'each: {count: "{Qty}"}, ';
+    const sale = `{soldTicket: {${each}fields: {eventId: E, ticketId: "{Order}-{n}", userId: u, price: "1"}}}`;
+    expect(mapText(form.replace("SALE", sale), "Order,Qty\nA,\n").mapped[0]).toMatchObject({
+      findings: [{ rule: "each-unreadable", hint: `If an empty cell means none, write ${remedy}.` }],
+    });
+  });
+
   test("of 0 skips the row and says so", () => {
     expect(mapText(yaml, "Order,Qty,Status\nA,0,ok\n").mapped).toEqual([
       { kind: "skipped", reason: "nothing in {Qty}" },
