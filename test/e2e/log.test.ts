@@ -62,7 +62,7 @@ test("what fails before anything is a line, too", async () => {
   const wrong = await place.tickets(["status"], { env: { TICKETS_LOG_FORMAT: "xml" } });
   expect(wrong).toMatchObject({
     exitCode: 2,
-    stderr: 'error: TICKETS_LOG_FORMAT is "xml"; it must be pretty or json.\nNothing was sent.\n',
+    stderr: 'error: TICKETS_LOG_FORMAT is "xml"; it must be pretty or json. Nothing was sent.\n',
   });
 });
 

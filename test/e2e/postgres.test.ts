@@ -103,7 +103,7 @@ test(named("every command works with it"), ONLY_WITH, async () => {
   expect(JSON.parse(found.stdout)).toMatchObject({ actions: [{ outcome: "accepted", action: "soldTicket" }] });
 
   const results = await tickets(["results", ...ENV, "-o", "again.ndjson"]);
-  expect(results.stderr).toContain("20 lines written");
+  expect(results.stderr).toMatch(/^20 lines of run [0-9a-f]{8} written to again\.ndjson\.$/m);
   expect(place.read("again.ndjson")).toBe(place.read("promises.playground.ndjson"));
   const run = String(JSON.parse(place.read("again.ndjson").split("\n")[0] ?? "").run);
   expect((await tickets(["results", run, ...ENV, "--report", "run.html"])).exitCode).toBe(0);
