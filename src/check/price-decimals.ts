@@ -28,7 +28,7 @@ export function priceDecimals(price: string, { currency, digits }: Pricing): Omi
   return { ...about("price", price), message, hint };
 }
 
-/** Whether prices may have so many decimals, where the currency has `digits` of them or nobody knows how many. */
+/** Whether prices may have so many decimals, where the currency has `digits` of them, or an unknown number. */
 export function areFewDecimals(written: number, digits: number | undefined): boolean {
   // All but a few currencies have fewer than three, and a group of thousands has three.
   return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;

@@ -153,7 +153,7 @@ export function severityTable(
   return known;
 }
 
-/** A rule that nobody knows is an error: a finding must never be lost because a table was not passed. */
+/** An unknown rule is an error: a finding must never be lost because a table was not passed. */
 export function severityIn(table: ReadonlyMap<string, Severity>): (rule: string) => Severity {
   return (rule) => table.get(rule) ?? "error";
 }

@@ -1,4 +1,4 @@
-/** What a log can hold: the one table of its events and fields, from which types, JSON Schema and docs/nightly.md derive. */
+/** What a log can hold: the one table of its events and fields, from which types, JSON Schema and docs/reference.md derive. */
 
 import type { JsonSchema } from "../actions/schemas.ts";
 

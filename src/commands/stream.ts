@@ -134,7 +134,7 @@ function sayEnding({ summary, ending }: StreamResult, files: readonly string[], 
       reporter.error("Not confirmed; nothing was sent.");
       break;
     case "sent":
-      // Told when the run ended.
+      // Printed when the run ended.
       break;
   }
 }

@@ -8,7 +8,7 @@ import type { Answer, Origin } from "./ledger.ts";
 import { responsesOf, toStored } from "./outcomes.ts";
 import { sql } from "./sql.ts";
 
-interface Told {
+interface Answered {
   readonly chunk: number;
   /** Of an import, `settled` too: a person said so elsewhere. */
   readonly answers: readonly (Answer | { readonly outcome: "settled"; readonly response?: string | undefined })[];
@@ -24,7 +24,7 @@ interface Told {
 export async function storeAnswers(
   session: Session,
   run: number,
-  { chunk, answers, httpStatus, at }: Told,
+  { chunk, answers, httpStatus, at }: Answered,
   event: "answer" | "import",
 ): Promise<number | undefined> {
   const doubts = answers.filter((answer) => answer.outcome === "in doubt");

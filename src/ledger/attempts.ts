@@ -137,8 +137,8 @@ async function obstacleTo(
 const MOST_ACTIONS = 5000;
 
 /**
- * Milliseconds before which nobody sends; 0 where so many actions may leave now, which puts off the next by their share. What is
- * put off for longer than anybody may ask comes of a clock that was set back, as when another server takes the place of the first.
+ * Returns how many milliseconds to wait. 0: these actions may leave now, and the next ones wait for their share of the rate. A wait
+ * longer than anybody may ask for comes of a clock that was set back, as when another server takes the place of the first.
  */
 async function takeTurn(session: Session, { actions, rate, longestMs }: Pace, waitMs: number): Promise<number> {
   const { now } = session.dialect;

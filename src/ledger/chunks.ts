@@ -17,7 +17,7 @@ export type ChunkState = (typeof CHUNK_STATES)[number];
  *
  * - `intend`: a request is about to leave. `giveBack`: the service has nothing of it (429, no connection).
  * - `answer`: what became of every action is known. `split`: smaller chunks hold its actions.
- * - `refuse`: 3xx, 4xx. `doubt`: nobody knows what the service has.
+ * - `refuse`: 3xx, 4xx. `doubt`: what the service has is not known.
  * - `doubtLate`: an answer came after the attempt was given up, and the service may have what is planned again.
  * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent; `dropDoubt`: so says a person of what an
  *   abandoned run left in doubt, or refused: part of it may have been taken.

@@ -1,6 +1,6 @@
 /**
- * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. No SQL stands outside
- * this folder. A method that changes something is one transaction: after it resolves, the change is on disk; when it throws,
+ * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. The plan and
+ * the sandbox have SQL of their own; all other stands in this folder. A method that changes something is one transaction: after it resolves, the change is on disk; when it throws,
  * nothing has changed.
  */
 

@@ -1,4 +1,4 @@
-/** Opening a ledger: made where it is missing, refused where it belongs to another service. The only place that asks which kind it is. */
+/** Opening a ledger: made where it is missing, refused where it belongs to another service. The only place that chooses a driver. */
 
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";

@@ -5,7 +5,7 @@ import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
 
 interface Words {
-  /** Of the system, or of SQLite (sqlite.org/rescode.html), without what extends it where that says nothing more here. */
+  /** Of the system, or of SQLite (sqlite.org/rescode.html): the primary code where the extended one says nothing more. */
   readonly codes: readonly (string | number)[];
   readonly what: (path: string, why: string) => string;
   readonly hint: string;

@@ -366,5 +366,5 @@ export type ValueSteps = DeepReadonly<z.output<typeof steps>>;
  */
 export const placeholder = (what: string): string => `<FILL IN: ${what.replace(/[<>]/g, "")}>`;
 
-/** What the text still asks for; undefined where nothing is left open. */
+/** What the text still asks for; undefined where it asks for nothing. */
 export const askedIn = (text: string): string | undefined => /<FILL IN: ([^<>]*)>/.exec(text)?.[1];

@@ -29,7 +29,7 @@ export interface EventState {
   currencies: (readonly [from: number, currency: string])[];
   /** Places of its own actions that are new. */
   own: number[];
-  /** The first action that names it although nobody knows it. */
+  /** The first action that names it while it is unknown. */
   unknownAt: Placed | undefined;
 }
 

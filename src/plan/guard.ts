@@ -38,7 +38,7 @@ export class Guards {
     return mappingChanged(readAs, made, then);
   }
 
-  /** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. Of one that nobody knows it is believed. */
+  /** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. True of an unknown source. */
   shows(readAs: string): boolean {
     const nights = nightsOf(this.#then(readAs));
     const rows = nights.reduce((sum, night) => sum + night.rows, 0);

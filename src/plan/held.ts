@@ -22,7 +22,7 @@ export interface Held {
 
 /**
  * A row is sent whole or not at all. Behind an action that is not sent, nothing of its ticket or event is; before a bad one
- * nothing that is new, since nobody knows what the bad one was; no copy of it was sent; and nothing of an event that is not
+ * nothing that is new, since what the bad one was is not known; no copy of it was sent; and nothing of an event that is not
  * registered for it.
  */
 const NEXT = `

@@ -32,7 +32,7 @@ CREATE TABLE bad (digest TEXT PRIMARY KEY, times INTEGER NOT NULL) STRICT, WITHO
 
 /**
  * None of it is needed after a crash. One transaction that never ends: a new database has nothing to undo, so that its journal
- * stays empty. It is written from its beginning to its end and read in places that no cache foresees, so a small one does.
+ * stays empty. It is written in one go and read at random, so that a large page cache would not help.
  */
 const SETTINGS =
   "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192";

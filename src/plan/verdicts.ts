@@ -1,6 +1,6 @@
 /**
- * What counts as already sent: the whole of it (design §8, docs/guarantees.md). Judged ticket by ticket, each kind of action by
- * itself, by nothing but what the input says and what the ledger knows.
+ * What counts as already sent (docs/guarantees.md). Judged ticket by ticket, each kind of action by itself, by nothing but what
+ * the input says and what the ledger knows. Marks are made in actions/identity.ts; held.ts spreads what is held.
  */
 
 import type { ActionName } from "../actions/actions.ts";
@@ -94,7 +94,7 @@ export function judge(items: readonly Item[], known: readonly KnownAction[], jud
 }
 
 /**
- * Nobody knows what the action of a bad row was, so all that is new of its ticket waits. Of one that is refused beside others that
+ * What the action of a bad row was is not known, so all that is new of its ticket waits. Of one that is refused beside others that
  * is known, and only what comes behind it waits.
  */
 export function holdForBad(items: readonly Item[]): void {

@@ -25,7 +25,7 @@ interface OfRow {
   readonly digest: string | undefined;
 }
 
-/** What is known of an action. Of a bad row it has no mark: nobody knows which action it is. */
+/** What is known of an action. Of a bad row it has no mark, since which action it is is not known. */
 type Known = Partial<Identity> & Pick<Identity, "subject">;
 
 export class Writer {

@@ -12,7 +12,7 @@ const COMMON_LABELS =
 const C1_CONTROL = /[\u0080-\u009f]/;
 const C1_CONTROLS = /[\u0080-\u009f]/g;
 
-/** The canonical name of an encoding label such as `latin1`. Throws a usage failure for one that nobody knows. */
+/** The canonical name of an encoding label such as `latin1`. Throws a usage failure for an unknown one. */
 export function resolveEncoding(label: string): string {
   try {
     return new TextDecoder(label.trim(), { fatal: true }).encoding;

@@ -1,4 +1,4 @@
-/** What a command or a run came to: the document of `--json` (design §6), and the exit code. */
+/** What a command or a run came to: the document of `--json` (docs/reference.md), and the exit code. */
 
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, SIGNAL_CODES } from "../failure.ts";
@@ -26,7 +26,7 @@ export interface Summary {
     /** A person said so of some: they have no promise. */
     readonly accepted: number;
     readonly rejected: number;
-    /** Those of a refused chunk too: nobody knows what was taken of it. */
+    /** Those of a refused chunk too: what was taken of it is not known. */
     readonly inDoubt: number;
     readonly notSent: number;
     readonly alreadySent: number;

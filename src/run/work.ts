@@ -23,7 +23,7 @@ export interface WorkSettings {
   readonly untilIdle: boolean;
   readonly maxDuration?: number | undefined;
   readonly startedAt: number;
-  /** Told of each run that this worker ended, or found a reason to stop. */
+  /** Called with each run that this worker ended, or found a reason to stop. */
   readonly onRunEnd: (end: { readonly exitCode: number; readonly summary: Summary }) => Promise<void>;
 }
 

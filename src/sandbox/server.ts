@@ -35,7 +35,7 @@ export interface SandboxOptions {
   readonly callbackWaitMs?: number;
   /** Stops the sandbox, like its disposal. */
   readonly signal?: AbortSignal;
-  /** Told what went wrong inside; the client saw a 500. */
+  /** Called with what went wrong inside; the client saw a 500. */
   readonly onError?: (error: unknown) => void;
 }
 

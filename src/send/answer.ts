@@ -367,7 +367,7 @@ function isIdentifier(promise: unknown): boolean {
 const toObject = (value: unknown): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
 
 /**
- * Gives items as JSON text, with every number as it was spelt; undefined where they nest too deeply to be parsed or written.
+ * Gives items as JSON text, with every number as it was written; undefined where they nest too deeply to be parsed or written.
  */
 function itemTexts(text: string): (at: number) => string | undefined {
   let written: readonly unknown[] | undefined;

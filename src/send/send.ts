@@ -20,7 +20,7 @@ export type SendEvent =
   | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
   /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
   | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
-  /** Told once, when an answer has no `status` of its own. */
+  /** Called once, when an answer has no `status` of its own. */
   | { readonly kind: "answers without status" };
 
 export interface Wait {
@@ -76,8 +76,8 @@ interface Common {
   answers: number;
   /** `performance.now()` before which no lane sends. */
   notBefore: number;
-  hasToldWithoutStatus: boolean;
-  /** A 413 has taught it. */
+  hasReportedMissingStatus: boolean;
+  /** The most actions a request: fewer once a 413 was answered. */
   mostActions: number;
 }
 
@@ -308,8 +308,8 @@ function decided(
   { items, hasStatus }: Extract<Reading, { kind: "decided" }>,
 ): Concluded {
   common.answers += 1;
-  if (!hasStatus && !common.hasToldWithoutStatus) {
-    common.hasToldWithoutStatus = true;
+  if (!hasStatus && !common.hasReportedMissingStatus) {
+    common.hasReportedMissingStatus = true;
     happened({ kind: "answers without status" });
   }
   common.rejected += items.filter(({ outcome }) => outcome === "rejected").length;

@@ -35,7 +35,7 @@ interface PromisesOf {
   readonly ledger: Ledger;
   readonly run: Run;
   readonly cwd: string;
-  /** Told when they go to another file. */
+  /** Called when they go to another file. */
   readonly elsewhere: (path: string, why: WhyElsewhere) => void;
   /** Given back when the file is closed. */
   readonly lock?: AsyncDisposable | undefined;

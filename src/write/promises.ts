@@ -1,4 +1,4 @@
-/** Promises as lines: one an action whose outcome is known, with what an import needs to know it again (design §6). */
+/** Promises as lines: one an action whose outcome is known, with what an import needs to know it again. */
 
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
