@@ -195,6 +195,8 @@ class Table implements CsvDialect, TableText, KnownTable {
   readonly isGuarded: boolean;
   readonly uneven = new Map<UnevenRows["kind"], UnevenRows>();
   readonly #headerAgain: HeaderAgain;
+  /** Cells that the first row has beyond the header. */
+  #padding: number | undefined;
 
   constructor(cells: readonly string[], { delimiter, crEndsRows }: CsvDialect, hasHeader = true) {
     this.delimiter = delimiter;
@@ -214,6 +216,7 @@ class Table implements CsvDialect, TableText, KnownTable {
     if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
     if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
     if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
+    this.#padding ??= count - this.columns;
     if (count !== this.columns && !this.#differsAtEnd(records))
       return cellCountRow(this, records.bytes, line, records.cells());
     const { text } = records;
@@ -234,7 +237,9 @@ class Table implements CsvDialect, TableText, KnownTable {
   #differsAtEnd(records: CsvRecords): boolean {
     const { columns, header } = this;
     const cells = records.cells().map((cell) => cell.trim());
-    const isLonger = cells.length > columns && cells.slice(columns).every((cell) => cell === "");
+    const isPadded = cells.length > columns && cells.slice(columns).every((cell) => cell === "");
+    // Where not all rows are padded alike, 12,50 without quotes before an empty last cell looks the same.
+    const isLonger = isPadded && (cells.length - columns === this.#padding || !this.#splitsNumber(cells));
     const isShorter = cells.length === columns - 1 && header[columns - 1]?.trim() === "";
     if (!isLonger && !isShorter) return false;
     const kind = isLonger ? "longer" : "shorter";
@@ -242,6 +247,11 @@ class Table implements CsvDialect, TableText, KnownTable {
     if (known === undefined) this.uneven.set(kind, { kind, rows: 1, firstLine: records.line });
     else known.rows += 1;
     return true;
+  }
+
+  /** Whether two cells look like the halves of an amount with a decimal comma. */
+  #splitsNumber(cells: readonly string[]): boolean {
+    return this.delimiter === "," && cells.some((cell, at) => /^\d{2}$/.test(cell) && /\d$/.test(cells[at - 1] ?? ""));
   }
 }
 

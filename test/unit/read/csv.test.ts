@@ -105,6 +105,18 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["delimiters at the end of some rows", "a,b\r\n1,2\r\n3,4,,,\r\n", "a|b", ["2 1|2", "3 3|4"]],
   ["a delimiter at the header's end", "a,b,\n1,2\n3,4,\n5,6,7\n", "a|b|", ["2 1|2|", "3 3|4|", "4 5|6|7"]],
   ["more than the nameless cell is missing", "a,b,\n1\n3,4\n", "a|b|", ["2 ! cell-count", "3 3|4|"]],
+  [
+    "a decimal comma before an empty last cell, where other rows have none",
+    "a,b,c\n1,2,x\n1,50,\n1,1,50,\n",
+    "a|b|c",
+    ["2 1|2|x", "3 1|50|", "4 ! cell-count"],
+  ],
+  [
+    "numbers of two digits in a table whose rows all end in a delimiter",
+    "a,b,c\n1,20,x,\n1,50,,\n",
+    "a|b|c",
+    ["2 1|20|x", "3 1|50|"],
+  ],
   ["something beyond the header, behind an empty cell", "a,b\n1,2,,x\n", "a|b", ["2 ! cell-count"]],
   ["a row of delimiters, longer than the header", "a,b\n,,,\n1,2\n", "a|b", ["2 |", "3 1|2"]],
   ["the header again, with a delimiter at its end", "a,b\na,b,\n1,2,\n", "a|b", ["2 ! header-repeated", "3 1|2"]],
