@@ -77,16 +77,19 @@ export function unchanging(path: string): URL {
  */
 export function refuseOtherLog(path: string): void {
   if (bytesOf(`${path}-wal`) === 0) return;
-  let [log, own] = [0, 0];
+  let [log, own, after] = [0, 0, 0];
   try {
     log = askedOf(path, numberOfLog);
     own = askedOf(unchanging(path), numberIn);
+    after = askedOf(path, numberOfLog);
   } catch {
     // Whoever opens it finds what else is wrong with it.
     return;
   }
   // A process that was killed as it began a log has put the next number into the file already.
   if (log === 0 || own === log || own === log + 1) return;
+  // Another process writes it right now: between the two looks it began another log.
+  if (after !== log) return;
   throw new Failure(
     "storage",
     `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy.`,

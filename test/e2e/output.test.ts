@@ -156,7 +156,7 @@ describe("--quiet", () => {
     expect(reported.exitCode).toBe(4);
     expect(reported.stderr).toContain("changed: sales.csv:6 It was accepted with other content and is not sent again");
     expect(reported.stderr).toContain("price 10.50 → 11.99");
-    expect(reported.stderr).toContain("send an updateTicket");
+    expect(reported.stderr).toContain("what an updateTicket or a resoldTicket can change, send as one");
     expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stderr: "" });
     place.write("sales.csv", table.replace(",10.50,", ",12.99,"));
     expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");

@@ -371,9 +371,11 @@ test(named("status shows who sends which lanes on all machines, and what is left
   );
   const { stdout } = await tickets(["status", ...ENV, "--metrics", "tickets.prom"]);
   expect(stdout).toMatch(
-    new RegExp(`Sending now:\n.*\n.*\n\\S+ ${worker.child.pid} +.* ago +.* ago +0 1 +tickets work`),
+    new RegExp(`Sending now:\n.*\n.*\n\\S+ ${worker.child.pid} +\\d+ \\w+ \\d\\d:\\d\\d +.* ago +0 1 +tickets work`),
   );
-  expect(stdout).toMatch(/Not seen any more \(killed, or frozen\):\n.*\n.*\nlost 7 +.* ago +.* ago +- +tickets work/);
+  expect(stdout).toMatch(
+    /Not seen any more \(killed, or frozen\):\n.*\n.*\nlost 7 +\d+ \w+ \d\d:\d\d +.* ago +- +tickets work/,
+  );
   expect(stdout).toContain(
     "To send: 60 actions in 3 lanes, 1 of them without a worker; 0 answered in the last minute.",
   );

@@ -29,7 +29,10 @@ describe("two commands at the same moment", () => {
       await Promise.race(both);
       held.resolve();
       const ended = (await Promise.all(both)).toSorted((a, b) => Number(a.exitCode) - Number(b.exitCode));
-      expect(ended.map(({ exitCode }) => exitCode)).toEqual(waits ? [0, 0] : [0, 8]);
+      expect(
+        ended.map(({ exitCode }) => exitCode),
+        ended.map(({ stderr }) => stderr).join("\n"),
+      ).toEqual(waits ? [0, 0] : [0, 8]);
       if (waits) expect(ended.map(({ summary }) => summary.state).toSorted()).toEqual(["finished", "nothing new"]);
       else
         expect(ended[1]?.stderr).toMatch(/Another run holds the ledger|process \d+, since .*tickets stream sales\.csv/);
