@@ -42,7 +42,7 @@ function farTime(field: FieldName, text: string, now: number): Pick<Finding, "ru
     return { rule: "event-time-far", message: `${field} is ${dated(text)}, more than ten years from now.` };
   }
   if (time >= EARLIEST_ORDER && time <= now + LATEST_ORDER_AHEAD) return undefined;
-  const why = time < EARLIEST_ORDER ? "before there were such tickets" : "and so in the future";
+  const why = time < EARLIEST_ORDER ? "before there were such tickets" : "which is in the future";
   return { rule: "order-time-far", message: `orderTime is ${dated(text)}, ${why}.` };
 }
 

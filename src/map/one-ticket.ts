@@ -2,8 +2,7 @@
 
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import type { FieldName } from "../actions/fields.ts";
-import { numberOf } from "../actions/fields.ts";
+import { type FieldName, numberOf } from "../actions/fields.ts";
 import { number } from "../actions/text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 
