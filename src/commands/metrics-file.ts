@@ -3,7 +3,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
-import { replaceFile } from "../disk/replace-file.ts";
+import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
 import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";

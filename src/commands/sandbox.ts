@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cleanText, count } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
+import { BESIDE_DATABASE, setAside } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { journalPath, sandboxStatePath } from "../run/ledger-of.ts";

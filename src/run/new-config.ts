@@ -4,7 +4,7 @@ import { lstatSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { displayPath } from "../actions/text.ts";
-import { setAside } from "../disk/aside.ts";
+import { setAside } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
 import { makeOutputFolder } from "../write/output-file.ts";

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { setAside } from "../disk/aside.ts";
+import { setAside } from "../disk/files.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { inspectOutput, isPlainFile, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";

@@ -10,9 +10,8 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { replaceFile, syncDirectory } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { replaceFile } from "../disk/replace-file.ts";
-import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure, notWritten } from "../failure.ts";
 import type { Ledger, Output } from "../ledger/ledger.ts";
 

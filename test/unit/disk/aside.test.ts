@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { BESIDE_DATABASE, setAside } from "../../../src/disk/aside.ts";
+import { BESIDE_DATABASE, setAside } from "../../../src/disk/files.ts";
 
 const AT = new Date("2026-11-21T03:00:00.123Z");
 

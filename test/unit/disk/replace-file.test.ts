@@ -2,7 +2,7 @@ import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { replaceFile } from "../../../src/disk/replace-file.ts";
+import { replaceFile } from "../../../src/disk/files.ts";
 
 async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-replace-"));

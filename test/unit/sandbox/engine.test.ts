@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FIELD_NAMES, fieldSpec } from "../../../src/actions/fields.ts";
-import { setAside } from "../../../src/disk/aside.ts";
+import { setAside } from "../../../src/disk/files.ts";
 import { type Engine, type EngineOptions, openEngine } from "../../../src/sandbox/engine.ts";
 import { RELAXABLE_RULES, type RefusalCode } from "../../../src/sandbox/lifecycle.ts";
 import { closeState } from "../../../src/sandbox/state.ts";

@@ -1,8 +1,8 @@
-/** Files that take the places of others whole, or not at all. */
+/** Files that take the places of others whole or not at all, and what is set aside so that nothing is deleted. */
 
+import { existsSync, renameSync } from "node:fs";
 import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { syncDirectory } from "./sync.ts";
 
 /** What of a mode `chmod` takes. */
 const PERMISSIONS = 0o7777;
@@ -49,3 +49,28 @@ export async function replaceFile(
     throw cause;
   }
 }
+
+/** Makes a rename or a new file in `directory` survive a power cut. */
+export async function syncDirectory(directory: string): Promise<void> {
+  await using handle = await open(directory, "r");
+  await handle.sync();
+}
+
+/** The files that SQLite keeps beside a database. */
+export const BESIDE_DATABASE = ["-wal", "-shm"] as const;
+
+/**
+ * Sets a file, link or folder aside under a name that says when, and what stands beside it under its name and one of
+ * these endings. Returns the new name.
+ */
+export function setAside(path: string, at = new Date(), beside: readonly string[] = []): string {
+  const stem = `${path}.${nameOfTime(at)}`;
+  let aside = `${stem}.aside`;
+  for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
+  renameSync(path, aside);
+  for (const ending of beside) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
+  return aside;
+}
+
+/** An instant as a part of a file's name. */
+const nameOfTime = (at: Date): string => at.toISOString().replace(/[:.]/g, "-");
