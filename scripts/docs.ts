@@ -4,13 +4,13 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
-import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec, whenOmitted } from "../src/actions/fields.ts";
+import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
 import { stringifyJson } from "../src/actions/json.ts";
 import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/schemas.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
-import { LOG_EVENTS, LOG_FIELDS, logJsonSchema } from "../src/commands/log-events.ts";
+import { LOG_EVENTS, logJsonSchema } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
 import { MAPPING_RULES } from "../src/map/rules.ts";
@@ -55,14 +55,14 @@ type Rules = Readonly<Record<string, Rule>>;
 const RULE_GROUPS: readonly { readonly title: string; readonly about: string; readonly rules: Rules }[] = [
   {
     title: "Reading",
-    about: "Whether a file can be read as rows.",
+    about: "Whether a file can be read as rows (RFC 4180, RFC 8259).",
     rules: READER_RULES,
   },
   { title: "A whole input", about: "What the input as a whole shows.", rules: INPUT_RULES },
-  { title: "Rows to actions", about: "What a mapping can't make an action of.", rules: MAPPING_RULES },
+  { title: "Rows to actions", about: "What a [mapping](mapping.md) can't make an action of.", rules: MAPPING_RULES },
   {
     title: "One action by itself",
-    about: "The [tables](#fields) of the service. The sandbox refuses by the errors among them.",
+    about: "The specification's [tables](#fields). The sandbox refuses by the errors among them.",
     rules: ACTION_RULES,
   },
   {
@@ -77,8 +77,7 @@ const RULE_GROUPS: readonly { readonly title: string; readonly about: string; re
   },
   {
     title: "What was sent before",
-    about:
-      "What the plan says of actions beside those that were accepted. [guarantees.md](guarantees.md#what-counts-as-already-sent) explains it.",
+    about: "[What counts as already sent](guarantees.md#what-counts-as-already-sent), and sources that changed.",
     rules: PLAN_RULES,
   },
 ];
@@ -91,15 +90,15 @@ function rulesSection(): string {
     for (const [id] of own) shown.add(id);
     const rows = own
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, { severity, reason, source, example }]) => [
+      .map(([id, { severity, reason, example }]) => [
         code(id),
         severity,
-        cell(`${reason} (${source})`),
-        exampleText(example),
+        cell(reason),
+        example === undefined ? "" : exampleText(example),
       ]);
-    return `### ${title}\n\n${about}\n\n${table(["rule", "default", "why (from)", "broken by"], rows)}`;
+    return `### ${title}\n\n${about}\n\n${table(["rule", "default", "why", "such as"], rows)}`;
   });
-  return `Every problem names its rule. An \`error\` makes its row invalid, and with it every later row that depends on it; a \`warn\` is shown and counted. An error is what the service's specification forbids, what can't be read for certain, and what might send something twice or publish what nobody can take back. What is merely likely is a warning. ${GENERATED}
+  return `Every problem names its rule. An \`error\` makes its row invalid, and with it every later row that depends on it; a \`warn\` is shown and counted. An error is what the specification forbids, what can't be read for certain, what might send something twice, and what nobody can take back once it is public. What is merely likely is a warning. ${GENERATED}
 
 The config changes what a rule means for you; \`accept\` in its environment does the same for the sandbox. There are ${shown.size} rules.
 
@@ -116,54 +115,60 @@ ${groups.join("\n\n")}`;
 const KIND_TEXT: Record<FieldKind, string> = {
   id: "text, not empty",
   text: "text",
-  url: "http or https URL",
+  url: "URL",
   currency: "ISO 4217 code, 3 characters",
   latitude: "number, -90 to 90",
   longitude: "number, -180 to 180",
-  u64: `whole number, 0 to ${U64_MAX} (Unix seconds)`,
+  u64: "whole number",
   nftId: "`<CHAIN>-<number>-<number>`",
   price: "decimal number as text",
-  wallet: "wallet address; `0x` and 40 hexadecimal digits, with its EIP-55 checksum when mixed-case",
+  wallet: "wallet address",
   metadata: "list of `{trait_type, value, display_type?}`, or the same as JSON text",
   uuid: "UUID",
 };
 
 function fieldsSection(): string {
   const fields = FIELD_NAMES.map((name) => {
-    const { kind, maxLength, default: preset, onChain = "no", meaning, relaxable = {} } = fieldSpec(name);
+    const { kind, maxLength, default: preset, onChain = "", whenOmitted = "", meaning } = fieldSpec(name);
     return [
       code(name),
-      `${KIND_TEXT[kind]}${maxLength === undefined ? "" : `, up to ${maxLength} characters`}`,
-      cell(whenOmitted(name)),
-      preset === undefined ? "" : code(stringifyJson(preset)),
+      `${KIND_TEXT[kind]}${maxLength === undefined ? "" : `, at most ${maxLength}`}`,
+      preset === undefined ? cell(whenOmitted) : code(stringifyJson(preset)),
       onChain === "as is" ? "yes" : onChain,
-      Object.entries(relaxable)
-        .map(([action, rule]) => `${code(rule)} (${action === "any" ? "any action" : action})`)
-        .join(", "),
       cell(meaning),
     ];
   });
-  return `Lengths count Unicode code points. In \`updateEvent\` and \`updateTicket\`, the value under *cleared by* clears the field; \`null\` or leaving it out leaves it unchanged. What is *public* is written to the blockchain and can't be taken back. ${GENERATED}
+  const relaxing = new Set(FIELD_NAMES.flatMap((name) => Object.values(fieldSpec(name).relaxable ?? {})));
+  return `Lengths count Unicode code points. In \`updateEvent\` and \`updateTicket\`, the \`""\` or \`0\` under *when omitted* clears the field; \`null\` or leaving it out leaves it unchanged. What is *public* is written to the blockchain and can't be taken back. ${GENERATED}
 
-${table(["field", "value", "when omitted", "cleared by", "public", "relaxed by", "meaning"], fields)}
+${table(["field", "value", "when omitted", "public", "meaning"], fields)}
 
-*Relaxed by* names the rule that keeps a field out of an action (or, for \`userId\`, in it) although a sample of the specification does otherwise, or because the specification does not say. If your service takes it: \`rules: {update-ticket-name: off}\`.
-
+- **Where the specification contradicts itself**, or says nothing, a rule decides: ${[...relaxing].map(code).join(", ")}. If your service takes it: \`rules: {update-ticket-name: off}\`.
+- **Times** are at most ${U64_MAX}. A URL is http or https.
+- **A wallet address** of \`0x\` and 40 hexadecimal digits needs its EIP-55 checksum when mixed-case.
 - **A price** has no sign, currency, thousands separator or exponent. Its digits reach the service as they are: \`12.50\` stays \`12.50\`.
 - **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets. Those around a cell of a table are trimmed. Control and invisible characters count too, and are a warning.
-- **The chain of an nftId** is any text without blanks before the two numbers. The specification names no chains, so none is checked.`;
+- **The chain of an nftId** is any text without blanks before the two numbers. The specification names none, so none is checked.`;
 }
 
 function actionsSection(): string {
   const codes = (names: readonly FieldName[]): string => names.map(code).join(", ");
+  let above: readonly FieldName[] = [];
   const actions = ACTION_NAMES.map((action) => {
     const { meaning, required, exclusive, anyOf, optional, fileNames } = actionSpec(action);
-    const files = fileNames.map((name) => code(`${name}*`)).join(", ");
-    return [code(action), meaning, codes(required), codes(exclusive), codes(anyOf), codes(optional), files];
+    const needs = [
+      ...required.map(code),
+      ...(exclusive.length === 0 ? [] : [`either ${exclusive.map(code).join(" or ")}`]),
+      ...(anyOf.length === 0 ? [] : [`${anyOf.map(code).join(" or ")} or both`]),
+    ];
+    const isMore = above.length > 1 && above.every((name) => optional.includes(name));
+    const takes = isMore ? `the same, and ${codes(optional.filter((name) => !above.includes(name)))}` : codes(optional);
+    above = optional;
+    return [code(action), meaning, needs.join(", "), takes, fileNames.map((name) => code(`${name}*`)).join(", ")];
   });
   return `*Files* of these names are taken for the action when nothing else says what a row is. [What makes two actions the same](guarantees.md#what-counts-as-already-sent). ${GENERATED}
 
-${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional", "files"], actions)}`;
+${table(["action", "meaning", "needs", "takes also", "files"], actions)}`;
 }
 
 const pageOf = (path: string): string => readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
@@ -233,16 +238,9 @@ function eventsSection(): string {
   const events: readonly (readonly [string, { readonly when: string; readonly fields: readonly string[] }])[] =
     Object.entries(LOG_EVENTS);
   const rows = events.map(([name, { when, fields }]) => [code(name), cell(when), fields.map(code).join(", ")]);
-  const fields = Object.entries(LOG_FIELDS).map(([name, { type, meaning }]) => [
-    code(name),
-    type === "counts" ? "map of numbers" : type === "integer" ? "number" : type,
-    cell(meaning),
-  ]);
-  return `These names are stable, and later versions may add some. A field that does not apply is left out. Every line has \`time\`, \`event\`, \`level\` and \`message\`, and \`environment\` and \`run\` once they are known. \`command.ended\` is the last line of a command. ${GENERATED}
+  return `These names are stable; later versions may add some. The [schema](schema/log.schema.json) says what each field means; one that does not apply is left out. Every line has \`time\`, \`event\`, \`level\` and \`message\`, and \`environment\` and \`run\` once they are known. \`command.ended\` is the last line of a command. ${GENERATED}
 
-${table(["event", "when", "fields beside those"], rows)}
-
-${table(["field", "type", "meaning"], fields)}`;
+${table(["event", "when", "fields beside those"], rows)}`;
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {

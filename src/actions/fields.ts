@@ -64,39 +64,39 @@ const PUBLIC = { onChain: "as is" } as const;
 const PUBLIC_TIME = { kind: "u64", default: 0, ...PUBLIC } as const;
 
 export const FIELDS = {
-  eventId: { ...ID, meaning: "Your reference of the event, used in every action that needs the event." },
+  eventId: { ...ID, meaning: "Your reference of the event." },
   eventName: { kind: "text", maxLength: 255, default: "", ...PUBLIC, meaning: "Public name of the event." },
   currency: {
     kind: "currency",
     ...PUBLIC,
-    meaning: "Currency in which the tickets of the event are sold; all prices are amounts in it.",
+    meaning: "Currency of all prices of the event.",
   },
   shopUrl: { ...MEDIA, ...PUBLIC, meaning: "Main shop or page where the tickets were sold." },
   coverImageUrl: { ...MEDIA, ...PUBLIC, meaning: "Main cover image of the event." },
   coverMediaUrl: { ...MEDIA, meaning: "Main cover media of the event, such as a video." },
   defaultNftImageUrl: { ...MEDIA, meaning: "Image of every ticket of the event that has no imageUrl of its own." },
   defaultNftMediaUrl: { ...MEDIA, meaning: "Media of every ticket of the event that has no mediaUrl of its own." },
-  latitude: { kind: "latitude", default: 0, ...PUBLIC, meaning: "Place of the event, in degrees from -90 to 90." },
-  longitude: { kind: "longitude", default: 0, ...PUBLIC, meaning: "Place of the event, in degrees from -180 to 180." },
-  startTime: { ...PUBLIC_TIME, meaning: "Start of the event, Unix timestamp in seconds." },
-  endTime: { ...PUBLIC_TIME, meaning: "End of the event, Unix timestamp in seconds." },
+  latitude: { kind: "latitude", default: 0, ...PUBLIC, meaning: "Place of the event, in degrees." },
+  longitude: { kind: "longitude", default: 0, ...PUBLIC, meaning: "Place of the event, in degrees." },
+  startTime: { ...PUBLIC_TIME, meaning: "Start of the event, in Unix seconds." },
+  endTime: { ...PUBLIC_TIME, meaning: "End of the event, in Unix seconds." },
   callbackUrl: { ...URL, meaning: "Address the service calls back; publicly reachable without authentication." },
   ticketId: { ...ID, onChain: "as SHA-256 hash", meaning: "Your reference of the ticket." },
   userId: {
     ...ID,
-    meaning: "Your reference of the user the ticket refers to.",
+    meaning: "Your reference of the user.",
     personal: true,
     relaxable: { soldTicket: "sold-ticket-without-user" },
   },
-  nftId: { kind: "nftId", meaning: "The service's NFT id <CHAIN>-<number>-<number>, an alternative to ticketId." },
+  nftId: { kind: "nftId", meaning: "The service's NFT id, an alternative to ticketId." },
   imageUrl: { ...MEDIA, meaning: "Main image of the ticket.", relaxable: { updateEvent: "update-event-image-url" } },
   mediaUrl: { ...MEDIA, meaning: "Main media of the ticket." },
-  price: { kind: "price", ...PUBLIC, meaning: "Price at which the ticket was sold, a decimal number written as text." },
+  price: { kind: "price", ...PUBLIC, meaning: "Price at which the ticket was sold." },
   orderTime: {
     kind: "u64",
     whenOmitted: "current Unix time",
     ...PUBLIC,
-    meaning: "Time of the sale, or of what happened, Unix timestamp in seconds.",
+    meaning: "Time of the sale, or of what happened, in Unix seconds.",
   },
   to: {
     kind: "wallet",
@@ -108,7 +108,7 @@ export const FIELDS = {
   metadataAttributes: {
     kind: "metadata",
     ...PUBLIC,
-    meaning: "Additional ticket attributes: a list of {trait_type, value, display_type?}.",
+    meaning: "Additional attributes of the ticket.",
   },
   metadataTemplateId: {
     kind: "uuid",

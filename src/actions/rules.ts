@@ -5,95 +5,72 @@ export interface Rule {
   readonly severity: Severity;
   /** Why the rule exists, in one line. */
   readonly reason: string;
-  /** Where it comes from: a section of the service's specification, or who knows it. */
-  readonly source: string;
-  /** Something that breaks it. */
-  readonly example: string;
+  /** Something that breaks it, where the reason doesn't show that. */
+  readonly example?: string;
 }
 
-/** A table of rules: most have this severity and this source, and the others say theirs. */
+/** A table of rules: most have this severity, and the others say theirs. */
 export function rulesOf<Id extends string>(
   severity: Severity,
-  source: string,
-  rules: Readonly<Record<Id, Pick<Rule, "reason" | "example"> & Partial<Rule>>>,
+  rules: Readonly<Record<Id, Pick<Rule, "reason"> & Partial<Rule>>>,
 ): Readonly<Record<Id, Rule>> {
-  const entries = Object.entries<Partial<Rule>>(rules).map(([id, rule]) => [id, { severity, source, ...rule }]);
+  const entries = Object.entries<Partial<Rule>>(rules).map(([id, rule]) => [id, { severity, ...rule }]);
   return Object.fromEntries(entries) as Record<Id, Rule>; // the same keys
 }
 
-const FIELD_TYPES = "specification, Field types";
-const PER_ACTION = "specification, Fields per action";
-const CONTRADICTION =
-  "specification, Further observations on the sample payloads: whether the service accepts it is not shown";
-
 /** The rules of one action by itself. The sandbox refuses by these same rules. */
-export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
+export const ACTION_RULES = rulesOf("error", {
   "item-shape": {
     reason: "An item is an object with the keys action and data, nothing else.",
-    source: "specification, Request body",
     example: '{"action":"newEvent"}',
   },
   "action-unknown": {
     reason: "The specification lists all actions.",
-    source: "specification, Request body",
     example: '"action":"sellTicket"',
   },
   "field-unknown": { reason: "The service has no field of that name.", example: '"eventid"' },
   "field-not-accepted": {
     reason: "The field exists, but this action does not take it.",
-    source: PER_ACTION,
     example: "price on scannedTicket",
   },
   "field-required": {
     reason: "All required fields must be sent.",
-    source: PER_ACTION,
-    example: "newEvent without currency",
   },
   "ticket-reference-missing": {
     reason: "The ticket is named by ticketId or nftId.",
-    source: PER_ACTION,
-    example: "scannedTicket without ticketId and nftId",
   },
   "ticket-reference-both": {
     reason: "No more than one of ticketId and nftId is accepted.",
-    source: PER_ACTION,
-    example: "scannedTicket with ticketId and nftId",
   },
   "claim-recipient-missing": {
     reason: "A claim names the wallet (to), the user (userId) or both.",
-    source: PER_ACTION,
-    example: "claimedTicket with ticketId only",
   },
   "field-null": {
-    reason: 'null means "leave unchanged" and only optional fields of updates can be left unchanged.',
-    source: "specification, Null versus empty",
+    reason: 'null means "leave unchanged", which only optional fields of updates can be.',
     example: '"price":null',
   },
   "field-type": { reason: "Each field has one JSON type.", example: '"price":12.5 (a number; prices are text)' },
   "too-long": {
     reason: "Lengths are limited, counted in Unicode code points.",
-    source: "specification, Limits",
-    example: "a ticketId of 256 characters",
   },
   "text-not-unicode": {
     reason: "Half a surrogate pair can't be written in UTF-8, so a different text would arrive.",
-    source: "RFC 8259, sections 8.1 and 8.2",
     example: '"ticketId":"\\ud800"',
   },
-  "id-empty": { reason: "An empty reference references nothing.", example: '"ticketId":""' },
+  "id-empty": { reason: "An empty reference references nothing." },
   "url-invalid": { reason: "URLs are http or https.", example: "ftp://example.com/a.png" },
   "currency-unknown": { reason: "Currencies are ISO 4217 codes of exactly 3 characters.", example: "EURO" },
   "currency-withdrawn": {
     severity: "warn",
     reason:
-      "The code is not in the current ISO 4217 list; the specification does not show which codes the service takes.",
+      "The code is not in the current ISO 4217 list; the specification does not say which ones the service takes.",
     example: "DEM",
   },
-  "latitude-range": { reason: "A latitude is a number from -90 to 90.", example: "91" },
-  "longitude-range": { reason: "A longitude is a number from -180 to 180.", example: "-180.5" },
-  "u64-invalid": { reason: "Times are unsigned 64-bit integers, Unix seconds.", example: "-1" },
+  "latitude-range": { reason: "A latitude is a number from -90 to 90." },
+  "longitude-range": { reason: "A longitude is a number from -180 to 180." },
+  "u64-invalid": { reason: "Times are unsigned 64-bit integers, Unix seconds." },
   "price-invalid": { reason: "A price is a decimal number written as text.", example: "12,50" },
-  "uuid-invalid": { reason: "The id is a UUID.", example: "template-7" },
+  "uuid-invalid": { reason: "The id is a UUID." },
   "nft-id-invalid": { reason: "An nftId has the form <CHAIN>-<number>-<number>.", example: "MATIC-12" },
   "wallet-invalid": {
     reason: "The wallet address is damaged; what is sent to it can't be recovered.",
@@ -110,33 +87,22 @@ export const ACTION_RULES = rulesOf("error", FIELD_TYPES, {
   },
   "json-duplicate-key": {
     reason: "A duplicate key silently drops one of its values.",
-    source: "specification, Request body",
     example: '{"price":"1","price":"2"}',
   },
   "sold-ticket-without-user": {
     reason: "The table requires userId on soldTicket; a sample omits it.",
-    source: CONTRADICTION,
-    example: "soldTicket without userId",
   },
   "update-ticket-name": {
     reason: "The table gives updateTicket no name; a sample sends it.",
-    source: CONTRADICTION,
-    example: "name on updateTicket",
   },
   "update-ticket-description": {
     reason: "The table gives updateTicket no description; a sample sends it.",
-    source: CONTRADICTION,
-    example: "description on updateTicket",
   },
   "update-event-image-url": {
     reason: "The table gives updateEvent no imageUrl; a sample sends it.",
-    source: CONTRADICTION,
-    example: "imageUrl on updateEvent",
   },
   "metadata-template-id": {
     reason: "The specification does not show which actions accept metadataTemplateId.",
-    source: CONTRADICTION,
-    example: "metadataTemplateId on soldTicket",
   },
 });
 

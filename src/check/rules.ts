@@ -1,34 +1,23 @@
 import type { Severity } from "../actions/problem.ts";
 import { ACTION_RULES, type Rule, rulesOf } from "../actions/rules.ts";
 
-const ORDER = "specification, Limits: actions are processed in the order sent";
-const NEVER_TWICE = "the promise that nothing is sent twice";
-const STATES = "specification, States and transitions";
-const LIMITS = "specification, Limits";
-const FIELD_MEANINGS = "specification, Field meanings";
-const LIKELY = "likely, not stated by the specification";
-
 /** What is probably a mistake in one action, although the service's tables allow it. */
-export const LIKELY_RULES = rulesOf("warn", LIKELY, {
+export const LIKELY_RULES = rulesOf("warn", {
   "order-time-missing": {
     reason: "Without orderTime the service stamps the time of sending, not the time at which it happened.",
-    source: "specification, Field types: orderTime defaults to the current Unix time",
-    example: "soldTicket without orderTime",
   },
   "looks-like-milliseconds": {
     reason: "Times are Unix seconds; as seconds this one is thousands of years away.",
-    source: FIELD_MEANINGS,
     example: '"orderTime":1767225600000',
   },
   "id-looks-mangled": {
     reason:
-      "Spreadsheets and scripts write such text in place of an id, or such signs around it. Several tickets may share it, or other exports may lack it.",
+      "Spreadsheets and scripts write such text in place of an id, or such signs around it; several tickets may share it.",
     example:
       '"ticketId":"1.84E+10", "123456789012345000", "####", "#WERT!", "TRUE", "-", "{{id}}-1", "=\\"00123\\"" or "\'00123"',
   },
   "text-looks-damaged": {
-    reason:
-      "The text has lost or misread a character, or contains markup, an escape, a placeholder or a failed formula. The wrong text would be registered, and several ids may have become one.",
+    reason: "The text lost or misread a character, or holds markup, an escape, a placeholder or a failed formula.",
     example:
       '"eventName":"CafÃ©", "Kaj?te", "Rock &amp; Roll", "<b>Live</b>", "#REF!" or "undefined"; https://example.com/{{seat}}',
   },
@@ -38,99 +27,78 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
     example: '"ticketId":"T-1\\u0001"',
   },
   "update-without-change": {
-    reason:
-      "What an update leaves out is not changed, so one with only an id does nothing: its columns may have been renamed.",
-    source: "specification, Null versus empty",
-    example: '{"action":"updateTicket","data":{"ticketId":"T-1"}}',
+    reason: "An update with only an id changes nothing: its columns may have been renamed.",
   },
   "end-before-start": {
     reason: "The event ends before it starts.",
-    example: '"startTime":1767225600,"endTime":1767222000',
   },
   "order-time-far": {
     reason:
-      "A time before 2009, or more than 15 minutes in the future, was probably read from the wrong column, in the wrong zone or format.",
+      "A time before 2009, or more than 15 minutes in the future, was probably read from the wrong column, zone or format.",
     example: '"orderTime":1000000000 (2001-09-09)',
   },
   "event-time-far": {
-    reason: "An event that starts or ends more than ten years from now is probably a mistake.",
+    reason: "The event starts or ends more than ten years from now.",
     example: '"startTime":4102444800 (2100-01-01)',
   },
   "url-with-login": {
     severity: "error",
     reason:
-      "A URL is registered as it is, and most are public on the blockchain: a user name and password in it would be, too.",
-    source: "RFC 9110, section 4.2.4 (such URLs are deprecated), and specification, Field meanings",
+      "The user name and password of a URL would be registered with it, and most URLs are public on the blockchain.",
     example: "https://anna:secret@example.com/a.png",
   },
   "callback-not-public": {
     reason: "The service calls callbackUrl from outside, where this host is not reachable.",
-    source: "specification, Field meanings: publicly reachable without authentication",
     example: "http://localhost:8080/hook",
   },
   "payload-too-long": {
     reason: "A request holds at most 5000 actions; tickets stream splits longer ones.",
-    source: LIMITS,
-    example: "a payload.json of 5001 items",
   },
 });
 
 /** What can only be seen across actions: in their order, and against what the environment has accepted. */
-export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
+export const CROSS_ACTION_RULES = rulesOf("error", {
   "id-near-another": {
     reason:
-      "It differs from an accepted id, or from one of this input, only in blanks, hyphens, Unicode forms, leading zeros or trailing decimals. Spreadsheets and programs change those, and what was accepted would look new.",
-    example: '"ticketId":"123456789", where "000123456789" was accepted; "Mu\\u0308ller-1" beside "M\\u00fcller-1"',
+      "It differs from an accepted id, or from one of this input, only in blanks, hyphens, Unicode forms, leading zeros or trailing decimals, which spreadsheets and programs change.",
   },
   "event-not-registered": {
     reason:
-      "An event is registered before its tickets are. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",
-    source: `${STATES}, rule 1`,
-    example: "a soldTicket that stands before the newEvent of its event",
+      "An event is registered before its tickets. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",
+    example: "a soldTicket before the newEvent of its event",
   },
   "event-registered-twice": {
     reason: "An event is registered once, and what is written to the blockchain stays.",
-    example: "two newEvent with the same eventId in one input",
   },
   "event-registered-late": {
     severity: "warn",
-    reason: "A newEvent that comes after an updateEvent of its event was accepted may undo that update.",
-    source: LIKELY,
-    example: "a newEvent that the service rejected yesterday, when it accepted the updateEvent behind it",
+    reason: "A newEvent after an accepted updateEvent of its event may undo that update.",
+    example: "yesterday the service rejected the newEvent and accepted the updateEvent behind it",
   },
   "ticket-sold-twice": {
     reason: "A ticket is registered by one soldTicket; when it changes hands, that is a resoldTicket.",
-    example: "two soldTicket with the same ticketId in one input",
   },
   "ticket-not-sold": {
     severity: "warn",
     reason:
       "No sale of the ticket is known where all are known (`complete: true`), or its sale comes after this action.",
-    source: LIKELY,
-    example: "a scannedTicket that stands before the soldTicket of its ticket",
+    example: "a scannedTicket before the soldTicket of its ticket",
   },
   "resold-to-holder": {
     reason: "The buyer of a resale differs from the user who held the ticket.",
-    source: `${STATES}, rule 2`,
-    example: "a resoldTicket with the userId of the soldTicket before it",
   },
   "after-final": {
     severity: "warn",
     reason: "No action is expected after an invalidation; after a check-in, only a claim.",
-    source: "public documentation of services of this kind",
-    example: "a scannedTicket after an invalidatedTicket",
   },
   "currency-decimals": {
     severity: "warn",
     reason:
-      "The price has more decimals than the event's currency. Three decimals may be thousands, even if the last is 0 or the currency is unknown. No currency has more than four: such a price was computed.",
-    source: "ISO 4217, minor units",
-    example:
-      '"price":"12.505" or "1.250" for an event in EUR, "1.250" or "48.00000000000001" for one that was registered elsewhere',
+      "The price has more decimals than the event's currency. Three decimals may be thousands; more than four were computed.",
+    example: '"price":"12.505" or "1.250" for an event in EUR, "48.00000000000001" for any',
   },
   "depends-on-invalid": {
     reason: "An earlier row of the same ticket, or the row that registers its event, is invalid and not sent.",
-    source: ORDER,
     example: "the scannedTicket of a ticket whose soldTicket has no price",
   },
 });

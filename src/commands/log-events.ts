@@ -21,7 +21,7 @@ const EVENT_FIELDS = {
   version: { type: "string", meaning: "version of `tickets`" },
   file: { type: "string", meaning: "input file, as it was named" },
   line: { type: "integer", meaning: "physical line where the row starts; of a JSON array the index, from 0" },
-  rule: { type: "string", meaning: "id of a rule ([rules](reference.md#rules))" },
+  rule: { type: "string", meaning: "id of a rule" },
   field: { type: "string", meaning: "field or column" },
   action: { type: "string", meaning: "kind of the action" },
   count: { type: "integer", meaning: "how many there are of these" },
@@ -52,8 +52,6 @@ interface LogField {
   readonly type: "string" | "integer" | "boolean" | "counts";
   readonly meaning: string;
 }
-
-export const LOG_FIELDS = { ...LINE_FIELDS, ...PLACE_FIELDS, ...EVENT_FIELDS };
 
 interface LogEventSpec {
   readonly when: string;

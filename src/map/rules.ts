@@ -1,25 +1,22 @@
 import type { Finding } from "../actions/problem.ts";
 import { rulesOf } from "../actions/rules.ts";
 
-const ROWS = "how rows become actions: docs/mapping.md";
-
 /** What can be wrong with a row before it is an action. Rules of actions (`ACTION_RULES`) are used where they fit. */
-export const MAPPING_RULES = rulesOf("error", ROWS, {
+export const MAPPING_RULES = rulesOf("error", {
   "not-clearable": {
-    reason: "The clear word sends a field's default, which only an update does, and only for fields that have one.",
-    source: "specification, Null versus empty and the defaults of Field types",
+    reason: "Only an update clears a field, and only a field that has a default.",
     example: "\\clear in metadataAttributes",
   },
   "action-conflict": {
     reason: "The row names a different action from --action.",
-    example: "--action soldTicket for a row with action = newEvent",
+    example: "--action soldTicket for action = newEvent",
   },
   "column-ambiguous": {
     reason: "Two names of the row mean the same field, and nothing says which one counts.",
     example: '{"ticketId":"a","ticket_id":"b"}',
   },
   "time-without-zone": {
-    reason: "A local time is not an instant until its zone is known, which is never guessed.",
+    reason: "A local time is no instant until its zone is known, which is never guessed.",
     example: "2026-05-01 20:00:00",
   },
   "time-unreadable": {
@@ -32,98 +29,86 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   },
   "value-looks-constant": {
     reason:
-      "All rows of a file give one ticket, though they differ: three rows or more of an action that a ticket has once, ten of another. Its id is a constant, or made of columns that are the same in each row.",
+      "All rows of a file give one ticket, though they differ: its id is a constant, or made of columns that are the same in each row.",
     example: "ticketId: wave-26, where {Barcode} was meant",
   },
   "value-unknown": {
     reason: "The value table lacks the value and declares no else.",
-    example: "map: {VIP: 79.50} for a row with Product = Crew",
+    example: "map: {VIP: 79.50} for Product = Crew",
   },
   "value-unexpected": {
     reason: "The column does not hold what the source's expect declares.",
-    example: "expect: {Currency: EUR} for a row with Currency = USD",
+    example: "expect: {Currency: EUR} for Currency = USD",
   },
   "amount-not-divisible": {
-    reason: "The total does not divide into equal parts of that many decimals, and the source declares no remainder.",
+    reason: "The total does not divide into equal parts of that many decimals, and no remainder is declared.",
     example: "10.00 divided by 3",
   },
   "each-unreadable": {
-    reason: "What each repeats by is not a count, not a list, or has text that its pattern does not match.",
-    example: 'each: {count: "{Quantity}"} for a row with Quantity = two',
+    reason: "What each repeats by is no count and no list, or has text that its pattern does not match.",
+    example: 'each: {count: "{Quantity}"} for Quantity = two',
   },
   "list-missing": {
-    reason: "A missing list is not the same as an empty one: the row may be incomplete.",
-    example: "each: {path: barcodes} for a row without the key barcodes",
+    reason: "A missing list is not an empty one: the row may be incomplete.",
   },
   "id-number-spelling": {
-    reason:
-      "A JSON number with a fraction or an exponent can be written in several ways, and each makes another id. If the next export writes it differently, what was accepted would look new.",
-    source: "RFC 8259, section 6, and the promise that nothing is sent twice",
-    example: '"ticketId":1.5e3 in a flat row, which is 1500 and 1500.0 too',
+    reason: "A JSON number with a fraction or an exponent can be written in several ways, and each makes another id.",
+    example: '"ticketId":1.5e3, which is 1500 and 1500.0 too',
   },
   "key-missing": {
     reason: "No row of the file has a key that the source reads: it was renamed or misspelled.",
-    example: '"{buyer.id}" for a file whose rows have buyer_id',
+    example: '"{buyer.id}" for rows with buyer_id',
   },
   "lookup-missing": {
-    reason: "The lookup file has no row for this one.",
-    example: "an attendee whose order is not in orders.csv",
+    reason: "No row of the lookup file fits this one.",
   },
   "lookup-ambiguous": {
-    reason: "The lookup file has several rows for this one, and nothing says which one counts.",
-    example: "two orders of the same reference in orders.csv",
+    reason: "Several rows of the lookup file fit this one.",
   },
   "lookup-fits-nothing": {
     severity: "warn",
     reason:
-      "A lookup with missing: empty finds nothing for any row, so its file may be the wrong one, or its values written differently.",
-    example: 'where: {Code: "{Voucher}"} for discounts.csv with early, and rows with EARLY',
+      "A lookup with missing: empty finds nothing for any row: its file may be the wrong one, or its values written differently.",
+    example: "early in discounts.csv, EARLY in the rows",
   },
   "value-not-named": {
     severity: "warn",
-    reason:
-      "A column that a when compares holds a value that no when, skip or expect of the source names, so its meaning may be lost.",
-    example: "when: {checkin: yes} for rows with checkin = ja",
+    reason: "A column that a when compares holds a value that no when, skip or expect of the source names.",
+    example: "when: {checkin: yes} for checkin = ja",
   },
   "value-near": {
     severity: "warn",
-    reason:
-      "A value looks like another spelling of one that the source names, but a not, a skip or the else of a map treats it like any other.",
-    example: "when: {Status: refunded} for rows with Status = Refunded",
+    reason: "The value looks like another spelling of one that the source names, but is treated like any other.",
+    example: "when: {Status: refunded} for Status = Refunded",
   },
   "fill-down-empty": {
     reason: "A blank cell of a fillDown column has no row above to take its value from.",
-    example: "fillDown: Order for a first row without Order",
   },
   "totals-line": {
     reason:
-      "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, alone or before a colon and a number, or the last amount is the sum of all before it: of ten amounts or more, or of three or more where the row also leaves two cells empty that all others fill. Otherwise that may be chance.",
+      "The row sums up the others: its ticket is called Total or the like, or its last amount is the sum of all before it.",
     example: "Summe;;;1250.00 as the last row",
   },
   "event-described-differently": {
     severity: "warn",
-    reason:
-      "Rows of one event give its newEvent different fields; the first row counts, and nothing says that it is right.",
-    example: "Gala and Gala 2026 as eventName in two rows of the event e7",
+    reason: "Rows of one event give its newEvent different fields; the first row counts.",
   },
   "column-by-position": {
     severity: "warn",
     reason: "A position means another column as soon as the export gains or loses one.",
-    example: "columns: {seat: 7} without the header that is expected there",
+    example: "columns: {seat: 7}",
   },
   "nothing-mapped": {
-    reason:
-      "No row of the file gives an action, and all have values that the source names nowhere: the source fits another file.",
-    example: "when: {Status: paid} for a file with Status = Bezahlt in all rows",
+    reason: "No row of the file gives an action, and the source names none of their values: it fits another file.",
+    example: "when: {Status: paid} for Status = Bezahlt in all rows",
   },
   "one-event-of-two-files": {
     severity: "warn",
-    reason: "A source with a constant eventId reads several files, and nothing says that they belong to one event.",
-    example: 'match: "attendees*.csv" for attendees-gala.csv and attendees-ball.csv',
+    reason: "A source with a constant eventId reads several files, perhaps of several events.",
+    example: "attendees-gala.csv and attendees-ball.csv",
   },
   "key-empty": {
-    reason: "The source's key is empty for the row, so nothing distinguishes it from others.",
-    example: 'key: "{Barcode}" for a row without barcode',
+    reason: "The source's key is empty, so nothing distinguishes the row from others.",
   },
 });
 

@@ -1,17 +1,13 @@
 import { rulesOf } from "../actions/rules.ts";
 
-const NEVER_TWICE = "the promise that nothing is sent twice";
-const ORDER = "specification, Limits: actions are processed in the order sent";
-
 /** What the plan says of actions beside what was accepted, and of sources that are not what they were. */
-export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
+export const PLAN_RULES = rulesOf("warn", {
   changed: {
     reason: "An accepted action is not sent again, but the input now says something else about it.",
     example: "a soldTicket whose price differs from the one that was accepted",
   },
   late: {
     reason: "Updates, resales and claims overwrite, so an older one is not sent after a newer one was accepted.",
-    source: ORDER,
     example: "an updateTicket row inserted before one that was accepted yesterday",
   },
   unclear: {
@@ -21,7 +17,6 @@ export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
   "times-fall": {
     severity: "error",
     reason: "Resales or claims of one ticket whose times fall within one input would be sent in the wrong order.",
-    source: ORDER,
     example: "an export that begins with the newest resale",
   },
   "mapping-changed": {
@@ -31,8 +26,7 @@ export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
   },
   "nothing-recognised": {
     severity: "error",
-    reason:
-      "Most rows of the source were known on its last two nights, and now almost none are: the exporter changed something.",
+    reason: "Most rows of the source were known on its last two nights, and now almost none are.",
     example: "an export in another time zone",
   },
 });
