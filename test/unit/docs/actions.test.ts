@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ACTION_NAMES, ACTIONS, acceptedFields, actionSpec, isActionName } from "../../../src/actions/actions.ts";
+import { ACTION_NAMES, ACTIONS, actionSpec } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES, PERSONAL_FIELDS } from "../../../src/actions/fields.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -36,36 +36,6 @@ it("docs/nightly.md names the actions in the order of their ranks", () => {
   expect(page("docs/nightly.md")).toContain(
     `At equal times: ${byRank.map((name) => `\`${name}\``).join(", ")}; then as read.`,
   );
-});
-
-it("docs/mapping.md says of every action what it needs", () => {
-  expect([...actionsOfTable("docs/mapping.md", "| action | needs | takes also |")].sort()).toEqual(
-    [...ACTION_NAMES].sort(),
-  );
-});
-
-/** What the words of a row of that table stand for: single fields, and groups of them. */
-function fieldsIn(words: string, ofRowAbove: ReadonlySet<string>, accepted: readonly string[]): ReadonlySet<string> {
-  const named = [...words.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
-  const images = accepted.filter((name) => /(?:image|media)Url$/i.test(name));
-  return new Set([
-    ...named,
-    ...(words.includes("images") ? images : []),
-    ...(words.includes("place") ? ["latitude", "longitude"] : []),
-    ...(words.includes("the same") ? ofRowAbove : []),
-  ]);
-}
-
-it("docs/mapping.md says of every action which fields it takes", () => {
-  let above: ReadonlySet<string> = new Set();
-  for (const [actions, needs, takes] of rowsOfTable("docs/mapping.md", "| action | needs | takes also |")) {
-    const names = actionsIn(actions).filter(isActionName);
-    for (const name of names) {
-      const reported = fieldsIn(`${needs} ${takes}`, above, acceptedFields(name));
-      expect({ [name]: [...reported].sort() }).toEqual({ [name]: [...acceptedFields(name)].sort() });
-      above = reported;
-    }
-  }
 });
 
 it.each(["docs/commands.md", "SECURITY.md"])("%s says of every field that names a person that it is masked", (path) => {

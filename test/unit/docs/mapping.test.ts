@@ -19,34 +19,6 @@ const recipes = RECIPE_PAGES.flatMap((each) =>
 
 const lines = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
 
-const scan = (fields: string, more = ""): string =>
-  `sources:\n  a:\n    match: "*.csv"\n    actions:\n      - scannedTicket: {fields: {${fields}}${more}}\n`;
-const CSV = "Company,At,Company\nx,1.2.2026 8:00,y\n";
-
-/** Config and file for each line of the page's table of what stops at once. */
-const REFUSED: Readonly<Record<string, readonly [string, string | Buffer]>> = {
-  "a header that occurs twice": [scan('ticketId: "{Company}"'), CSV],
-  "day and month in both orders": [
-    scan('ticketId: t, orderTime: {from: "{At}", zone: UTC, format: [d/M/yy, M/d/yy]}'),
-    CSV,
-  ],
-  "local times without a zone": [scan('ticketId: t, orderTime: {from: "{At}", format: d.M.yyyy H:mm}'), CSV],
-  "a field without a rule that the action needs": [
-    'sources: {a: {match: "*.csv", actions: [newEvent: {fields: {currency: EUR}}]}}\n',
-    CSV,
-  ],
-  "a field that the action does not take": [scan('ticketId: t, price: "1"'), CSV],
-  "what `tickets init` left to fill in": [scan('ticketId: "<FILL IN: the id of the event>"'), CSV],
-  "a text that a ` #` cuts": [
-    "sources:\n  a:\n    match: x.csv\n    fields:\n      eventName: Gala #7\n    actions: [updateEvent: {fields: {eventId: e}}]\n",
-    CSV,
-  ],
-  "an abbreviation as a zone": [`${scan("ticketId: t")}    zone: EST\n`, CSV],
-  "an unknown word in the config": [scan("ticketId: t", ", wen: {At: x}"), CSV],
-  "a file that two sources match": [`${scan("ticketId: t")}  b: {match: x.csv, action: scannedTicket}\n`, CSV],
-  "text that is not UTF-8": [scan("ticketId: t"), Buffer.from("Caf\xe9\nx\n", "latin1")],
-};
-
 async function expectGiven(example: WholeExample): Promise<void> {
   const { out, said } = await runWhole(example);
   if (example.expected.language === "ndjson") {
@@ -72,22 +44,6 @@ describe("docs/mapping.md", () => {
       await expectGiven(example);
     },
   );
-
-  const refusals = [...page.matchAll(/^\| (.*?) \| `(.*?)`(?: · `(.*?)`)? \|$/gm)]
-    .map(([, what = "", said = "", hint = ""]) => ({ what, said, hint }))
-    .filter(({ what }) => Object.hasOwn(REFUSED, what));
-
-  test("tells every refusal that is tried here", () => {
-    expect(refusals.map(({ what }) => what)).toEqual(Object.keys(REFUSED));
-  });
-
-  test.each(refusals)("$what: $said", async ({ what, said: text, hint }) => {
-    const [config = "", csv = Buffer.alloc(0)] = REFUSED[what] ?? [];
-    const { said } = await runWhole({ config, files: [{ name: "x.csv", text: csv }] });
-    expect(said[0]).toContain(text);
-    if (what !== "text that is not UTF-8") expect(said[0]).toMatch(/^tickets\.config\.yaml:\d+:\d+ /);
-    expect(said.join("\n")).toContain(hint);
-  });
 
   test("names every rule of rows that a mapping can break", () => {
     const reported = Object.keys(MAPPING_RULES).filter((rule) => !page.includes(rule));

@@ -156,6 +156,12 @@ test.each<[string, string, string, RegExp, RegExp?]>([
     "sources.orders.action",
     /beside actions/,
   ],
+  [
+    "a field that its action needs",
+    "actions: [newEvent: {fields: {currency: EUR}}]",
+    "sources.orders.actions[0].newEvent",
+    /has no rule for eventId/,
+  ],
   ["fields without actions", "fields: {ticketId: '{ID}'}", "sources.orders.fields", /needs actions/],
   ["fillDown without actions", "fillDown: ID", "sources.orders.fillDown", /needs actions/],
 ])("%s", (_what, yaml, path, message, hint) => {
