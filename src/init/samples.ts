@@ -9,13 +9,13 @@ import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
+import { Utf8Watch } from "../read/encoding.ts";
 import { Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import { HoldsLists } from "../read/json-array.ts";
 import { NoHeader } from "../read/refused.ts";
 import type { Row } from "../read/row.ts";
-import { Utf8Watch } from "../read/utf8-watch.ts";
 import type { Sample } from "./evidence.ts";
 import { tableOfObjects } from "./json-table.ts";
 

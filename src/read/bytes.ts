@@ -3,10 +3,17 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { type Clock, refuseEarlyEnd, refuseUnfinished, SYSTEM_CLOCK, watchEnd } from "./finished.ts";
-import type { Compression, InputFile } from "./input-file.ts";
-import { shownName } from "./input-file.ts";
-import { type OpenedFile, openFile, openStream } from "./open-file.ts";
+import { type Compression, type InputFile, shownName } from "./input-file.ts";
+import {
+  type Clock,
+  type OpenedFile,
+  openFile,
+  openStream,
+  refuseEarlyEnd,
+  refuseUnfinished,
+  SYSTEM_CLOCK,
+  watchEnd,
+} from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 
 const BLOCK_BYTES = 64 * 1024;

@@ -2,12 +2,12 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText, count, escapeUnseen, number } from "../actions/text.ts";
-import type { QuoteFault } from "./csv-records.ts";
-import type { Row } from "./row.ts";
-import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
+import type { DeclaredDialect, QuoteFault } from "./csv-records.ts";
+import { malformed, type ReaderFinding, type Row, rawText } from "./row.ts";
 
 /** The table as far as it is known. There is no header while the header itself is wrong. */
 export interface KnownTable {
+  readonly dialect?: DeclaredDialect;
   readonly header: readonly string[] | undefined;
   readonly delimiter: string | undefined;
 }
@@ -27,8 +27,8 @@ export function quoteFaultRow(table: KnownTable, row: Buffer, line: number, faul
   });
 }
 
-function quoteHint({ delimiter }: KnownTable, text: string, { kind }: QuoteFault): string {
-  if (text.includes('\\"'))
+function quoteHint({ delimiter, dialect }: KnownTable, text: string, { kind }: QuoteFault): string {
+  if (text.includes('\\"') && dialect?.escape === undefined)
     return 'A backslash stands before a quote, as PHP writes it: say csv: {escape: "\\\\"} in its source.';
   if (/[,;\t|] +"/.test(text)) return "A blank stands between a delimiter and a quote: export without it.";
   const right = 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';

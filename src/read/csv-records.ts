@@ -1,10 +1,20 @@
-/** Tables as RFC 4180 has them: where records and their cells begin and end is found on the bytes. */
+/** Tables as RFC 4180 has them, or as a source declares: where records and their cells begin and end is found on the bytes. */
 
 const QUOTE = 0x22;
 const LF = 10;
 const CR = 13;
 
-export interface CsvDialect {
+/** What a source declares of how its tables are written. */
+export interface DeclaredDialect {
+  /** Stands before a quote in a quoted cell, or before itself. Quotes may be doubled all the same, as PHP has both. */
+  readonly escape?: string | undefined;
+  /** A line that begins with it is none. */
+  readonly comment?: string | undefined;
+  /** `loose`: a quote that neither begins nor ends a cell stands for itself. */
+  readonly quotes?: "loose" | "strict" | undefined;
+}
+
+export interface CsvDialect extends DeclaredDialect {
   /** One ASCII character. */
   readonly delimiter: string;
   /** Whether a CR that no LF follows ends a record too (files of old Macs). */
@@ -30,6 +40,10 @@ export class CsvRecords {
   readonly #bytes: Buffer;
   readonly #delimiter: number;
   readonly #crEndsRows: boolean;
+  readonly #escape: number;
+  readonly #comment: number;
+  readonly #isLoose: boolean;
+  readonly #isRfc: boolean;
   readonly #isEnd: boolean;
   /** Of each cell, one behind the other: where it begins, where it ends, and what must be done to its bytes. */
   readonly #bounds: number[] = [];
@@ -55,21 +69,37 @@ export class CsvRecords {
    * @param line on which the bytes begin.
    * @param isEnd the text ends with the bytes, so that its last record may lack its line end.
    */
-  constructor(bytes: Buffer, line: number, { delimiter, crEndsRows }: CsvDialect, isEnd: boolean) {
+  constructor(bytes: Buffer, line: number, dialect: CsvDialect, isEnd: boolean) {
     this.#bytes = bytes;
     this.atLine = line;
-    this.#delimiter = delimiter.charCodeAt(0);
-    this.#crEndsRows = crEndsRows;
+    this.#delimiter = dialect.delimiter.charCodeAt(0);
+    this.#crEndsRows = dialect.crEndsRows;
+    this.#escape = dialect.escape?.charCodeAt(0) ?? NO_BYTE;
+    this.#comment = dialect.comment?.charCodeAt(0) ?? NO_BYTE;
+    this.#isLoose = dialect.quotes === "loose";
+    this.#isRfc = this.#escape === NO_BYTE && !this.#isLoose;
     this.#isEnd = isEnd;
   }
 
   /** Finds the next record; false where there is none that ends in the bytes. */
   next(): boolean {
     while (this.at < this.#bytes.length) {
-      if (!this.#scan()) return false;
-      if (this.end > this.start) return true;
+      const isComment = this.#bytes[this.at] === this.#comment;
+      if (isComment ? !this.#passComment() : !this.#scan()) return false;
+      if (!isComment && this.end > this.start) return true;
     }
     return false;
+  }
+
+  /** Whether it ends in the bytes. */
+  #passComment(): boolean {
+    let at = this.at;
+    while (at < this.#bytes.length && this.#bytes[at] !== LF && !(this.#crEndsRows && this.#bytes[at] === CR)) at += 1;
+    if (at >= this.#bytes.length - 1 && this.#bytes[at] !== LF && !this.#isEnd) return false;
+    if (this.#bytes[at] === CR && this.#bytes[at + 1] === LF) at += 1;
+    if (at < this.#bytes.length) this.atLine += 1;
+    this.at = Math.min(at + 1, this.#bytes.length);
+    return true;
   }
 
   /** Each byte of a table passes here once. */
@@ -77,6 +107,7 @@ export class CsvRecords {
     const bytes = this.#bytes;
     const bounds = this.#bounds;
     const delimiter = this.#delimiter;
+    const escapeByte = this.#escape;
     const { length } = bytes;
     let at = this.at;
     let lines = 0;
@@ -92,7 +123,7 @@ export class CsvRecords {
       let from = at;
       let to: number;
       let high = 0;
-      let isDoubled = 0;
+      let marks = 0;
       // Behind the last byte, an LF is read: the end of the text ends a record too.
       let byte = bytes[at] ?? LF;
       if (byte === QUOTE) {
@@ -101,8 +132,12 @@ export class CsvRecords {
           if (at >= length) return this.#isEnd && this.#break("never-closed", place, linesBefore);
           byte = bytes[at] ?? LF;
           if (byte === QUOTE) {
-            if (bytes[at + 1] !== QUOTE) break;
-            isDoubled = DOUBLED;
+            if (bytes[at + 1] === QUOTE) {
+              marks |= DOUBLED;
+              at += 1;
+            } else if (!this.#isLoose || this.#endsCell(at + 1)) break;
+          } else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
+            marks |= ESCAPED;
             at += 1;
           } else if (byte === LF || byte === CR) {
             this.hasBreak = true;
@@ -125,7 +160,12 @@ export class CsvRecords {
             byte = bytes[at] ?? LF;
           }
           to = at;
-          if (byte === QUOTE) return this.#break("bare", place, lines);
+          if (byte === QUOTE) {
+            if (!this.#isLoose) return this.#break("bare", place, lines);
+            at += 1;
+            byte = bytes[at] ?? LF;
+            continue;
+          }
           if (byte !== CR || this.#crEndsRows) break;
           at = this.#behindReturns(at);
           byte = bytes[at] ?? LF;
@@ -135,7 +175,7 @@ export class CsvRecords {
       }
       bounds[place] = from;
       bounds[place + 1] = to;
-      bounds[place + 2] = high >= 0x80 ? isDoubled | HIGH : isDoubled;
+      bounds[place + 2] = high >= 0x80 ? marks | HIGH : marks;
       place += 3;
       highOfAll |= high;
       if (byte === delimiter) {
@@ -152,6 +192,12 @@ export class CsvRecords {
       this.atLine += at < length ? lines + 1 : lines;
       return true;
     }
+  }
+
+  /** Whether a cell ends before a place; the bytes may end there. */
+  #endsCell(at: number): boolean {
+    const byte = this.#bytes[at] ?? LF;
+    return byte === this.#delimiter || byte === LF || byte === CR;
   }
 
   /** Whether the line break at a place in quotes ends a physical line. */
@@ -197,8 +243,15 @@ export class CsvRecords {
     return "";
   }
 
+  /** The record for whoever shows it, or reads it again. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(this.start, this.end);
+    const bytes = this.#bytes.subarray(this.start, this.end);
+    return this.#isRfc || this.fault !== undefined ? bytes : Buffer.from(toRecord(this.cells(), this.#delimiter));
+  }
+
+  /** The record as RFC 4180 has it, which is the one way of writing that whatever reads a row again knows. */
+  asRfc(text: string): string {
+    return this.#isRfc ? text : toRecord(this.cells(), this.#delimiter);
   }
 
   /** The record as it stands there. */
@@ -246,18 +299,30 @@ export class CsvRecords {
     const marks = this.#bounds[place + 2] ?? 0;
     const text =
       marks < HIGH ? latin1.slice(from - this.start, to - this.start) : this.#bytes.toString("utf8", from, to);
-    return (marks & DOUBLED) === DOUBLED ? text.replaceAll('""', '"') : text;
+    if ((marks & ESCAPED) !== 0) return text.replace(/""|\\(["\\])/g, (_found, escaped: string = '"') => escaped);
+    return (marks & DOUBLED) !== 0 ? text.replaceAll('""', '"') : text;
   }
 }
 
 const BLANK = 0x20;
-/** Marks of a cell: it holds doubled quotes; it holds more than ASCII. */
+const NO_BYTE = -1;
+/** Marks of a cell: it holds doubled quotes; escaped ones; more than ASCII. */
 const DOUBLED = 1;
-const HIGH = 2;
+const ESCAPED = 2;
+const HIGH = 4;
 
 /** The cells of one record without its line end; what is wrong with a quote instead. */
 export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | QuoteFault {
   const records = new CsvRecords(Buffer.from(record), 1, dialect, true);
   records.next();
   return records.fault ?? records.cells();
+}
+
+/** The record of RFC 4180 that holds the cells. */
+function toRecord(cells: readonly string[], code: number): string {
+  const delimiter = String.fromCharCode(code);
+  const written = cells.map((cell) =>
+    cell.includes(delimiter) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
+  );
+  return written.join(delimiter) || '""';
 }

@@ -4,7 +4,6 @@ import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { REASON_COLUMN } from "../actions/rejects-columns.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { createRfcWriter, type DeclaredDialect, type RfcWriter } from "./csv-dialect.ts";
 import {
   cellCountRow,
   HeaderAgain,
@@ -14,9 +13,19 @@ import {
   rowsInCell,
   secondHeaderRow,
 } from "./csv-findings.ts";
-import { type CsvDialect, CsvRecords, cellsOfRecord } from "./csv-records.ts";
-import { CellsRow, fitted, type Row, type TableText, wholeCells } from "./row.ts";
-import { EMPTY, MAX_ROW_BYTES, type RowParser, rowTooLong } from "./row-parser.ts";
+import { type CsvDialect, CsvRecords, cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
+import {
+  CellsRow,
+  EMPTY,
+  fitted,
+  MAX_ROW_BYTES,
+  type Row,
+  type RowParser,
+  rowTooLong,
+  type TableText,
+  type UnevenRows,
+  wholeCells,
+} from "./row.ts";
 
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
@@ -46,12 +55,10 @@ export class CsvParser implements RowParser {
   readonly #headerLineWanted: number;
   readonly #hasHeader: boolean;
   #delimiter: string | undefined;
-  /** Writes the text as RFC 4180 has it, where it is not. */
-  readonly #rfc: RfcWriter | undefined;
+  readonly #dialect: DeclaredDialect;
   /** What the header showed. */
   #table: Table | undefined;
   headerLine: number | undefined;
-  /** Which columns become cells; all where it is undefined. */
   wanted: readonly boolean[] | undefined;
   stopped = false;
   /** Bytes of a row that has not ended yet, and the line on which it begins. */
@@ -63,7 +70,7 @@ export class CsvParser implements RowParser {
     this.#headerLineWanted = headerLine === "none" ? 1 : headerLine;
     this.#delimiter = delimiter;
     if (delimiter !== undefined) refuseDelimiter(delimiter);
-    this.#rfc = createRfcWriter(dialect, delimiter);
+    this.#dialect = dialect;
   }
 
   /** The cells of the first row, as written; undefined until it has been read, and for an input without rows. */
@@ -75,24 +82,26 @@ export class CsvParser implements RowParser {
     return this.#table?.delimiter;
   }
 
-  /** Rows that were read although they end in other cells than the header. */
+  get hasBegun(): boolean {
+    return this.#table !== undefined;
+  }
+
   get unevenRows(): readonly UnevenRows[] {
     return [...(this.#table?.uneven.values() ?? [])];
   }
 
   get lineEnds(): number {
-    const open = this.#table === undefined ? 0 : lineEndsIn(this.#carry.toString("latin1"), this.#table.crEndsRows);
+    const open =
+      this.#table === undefined ? 0 : lineEndsIn(this.#carry.toString("latin1"), this.#table.dialect.crEndsRows);
     return this.#line - 1 + open;
   }
 
   take(block: Buffer): Row[] {
-    if (this.stopped) return [];
-    const written = this.#rfc === undefined ? block : this.#rfc.take(block);
-    return written.length === 0 ? [] : this.#read(written, false);
+    return this.stopped || block.length === 0 ? [] : this.#read(block, false);
   }
 
   end(): Row[] {
-    return this.stopped ? [] : this.#read(this.#rfc?.end() ?? EMPTY, true);
+    return this.stopped ? [] : this.#read(EMPTY, true);
   }
 
   #read(block: Buffer, isEnd: boolean): Row[] {
@@ -111,13 +120,15 @@ export class CsvParser implements RowParser {
     let start = 0;
     for (;;) {
       const isTitle = this.#line < this.#headerLineWanted; // quotes above the header mean nothing
-      const line = firstRow(bytes, start, !isTitle, isEnd);
+      const isComment = bytes[start] === this.#dialect.comment?.charCodeAt(0);
+      const dialect = isTitle || isComment ? undefined : { ...this.#dialect, delimiter: this.#delimiter };
+      const line = firstRow(bytes, start, dialect, isEnd);
       if (line === undefined) return this.#waitForEnd(bytes.subarray(start));
       const text = bytes.toString("utf8", start, line.end);
       const isSeparator = this.#declaresDelimiter(text);
       // A rejects file of the source has no titles.
       const isHeader = !isTitle || (this.#line === 1 && text.includes(REASON_COLUMN));
-      if (isHeader && !isSeparator && text !== "") return this.#acceptHeader(bytes, start, line, isEnd);
+      if (isHeader && !isSeparator && !isComment && text !== "") return this.#acceptHeader(bytes, start, line, isEnd);
       if (start === bytes.length) return this.#waitForEnd(EMPTY);
       this.#line += isTitle ? 1 : line.lineEnds;
       start = line.next;
@@ -142,7 +153,7 @@ export class CsvParser implements RowParser {
     const record = bytes.subarray(start, line.end);
     if (record.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(this.#line, record, false));
     const delimiter = this.#delimiter ?? detectDelimiter(record.toString());
-    const dialect = { delimiter, crEndsRows: line.endsInCr };
+    const dialect = { ...this.#dialect, delimiter, crEndsRows: line.endsInCr };
     const cells = cellsOfRecord(record, dialect);
     if (!Array.isArray(cells))
       return this.#stopAt(quoteFaultRow({ header: undefined, delimiter }, record, this.#line, cells));
@@ -163,7 +174,7 @@ export class CsvParser implements RowParser {
   /** Reads the rows that end in `bytes`. */
   #readRows(bytes: Buffer, table: Table, isEnd: boolean): Row[] {
     const rows: Row[] = [];
-    const records = new CsvRecords(bytes, this.#line, table, isEnd);
+    const records = new CsvRecords(bytes, this.#line, table.dialect, isEnd);
     while (records.next()) {
       if (table.header.length > 1 && isBlankLine(records)) continue;
       const row = table.rowOf(records, this.wanted);
@@ -180,27 +191,20 @@ export class CsvParser implements RowParser {
 const isBlankLine = (records: CsvRecords): boolean =>
   records.fault === undefined && records.count === 1 && records.cells()[0]?.trim() === "";
 
-/** Rows that end in empty cells beyond the header, or without its last cell, which has no name. */
-export interface UnevenRows {
-  readonly kind: "longer" | "shorter";
-  rows: number;
-  readonly firstLine: number;
-}
-
 /** A table whose header is known. */
-class Table implements CsvDialect, TableText, KnownTable {
+class Table implements TableText, KnownTable {
   readonly header: readonly string[];
+  readonly dialect: CsvDialect;
   readonly delimiter: string;
-  readonly crEndsRows: boolean;
   readonly isGuarded: boolean;
   readonly uneven = new Map<UnevenRows["kind"], UnevenRows>();
   readonly #headerAgain: HeaderAgain;
   /** Cells that the first row has beyond the header. */
   #padding: number | undefined;
 
-  constructor(cells: readonly string[], { delimiter, crEndsRows }: CsvDialect, hasHeader = true) {
-    this.delimiter = delimiter;
-    this.crEndsRows = crEndsRows;
+  constructor(cells: readonly string[], dialect: CsvDialect, hasHeader = true) {
+    this.dialect = dialect;
+    this.delimiter = dialect.delimiter;
     this.isGuarded = cells.includes(GUARDED_COLUMN);
     this.header = this.isGuarded ? cells.map(unguardCell) : cells;
     this.#headerAgain = new HeaderAgain(hasHeader ? this.header : []);
@@ -219,17 +223,18 @@ class Table implements CsvDialect, TableText, KnownTable {
     this.#padding ??= count - this.columns;
     if (count !== this.columns && !this.#differsAtEnd(records))
       return cellCountRow(this, records.bytes, line, records.cells());
-    const { text } = records;
-    const first = records.firstFilled(text);
+    const raw = records.text;
+    const text = records.asRfc(raw);
+    const first = records.firstFilled(raw);
     if (this.#headerAgain.hasName(this.isGuarded ? unguardCell(first) : first)) {
       const again = this.#headerAgain.kindOf(wholeCells(text, this));
       if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
     }
     const cells = this.isGuarded
       ? wholeCells(text, this).map((cell) => cell.trim())
-      : fitted(records.trimmed(text, wanted), this.columns);
+      : fitted(records.trimmed(raw, wanted), this.columns);
     if (!records.hasBreak) return new CellsRow(line, cells, text, this);
-    const swallowed = rowsInCell(this, records.cells(), line, (cell) => lineEndsIn(cell, this.crEndsRows));
+    const swallowed = rowsInCell(this, records.cells(), line, (cell) => lineEndsIn(cell, this.dialect.crEndsRows));
     return new CellsRow(line, cells, text, this, swallowed);
   }
 
@@ -257,15 +262,23 @@ class Table implements CsvDialect, TableText, KnownTable {
 
 type FirstRow = NonNullable<ReturnType<typeof firstRow>>;
 
-/** The row at `start`, while it is not known yet how rows end; undefined when its end is still to come. */
-function firstRow(bytes: Buffer, start: number, hasQuotes: boolean, isEnd: boolean) {
+/**
+ * The row at `start`, while it is not known yet how rows end; undefined when its end is still to come.
+ *
+ * @param dialect undefined where quotes mean nothing.
+ */
+function firstRow(bytes: Buffer, start: number, dialect: HeaderDialect | undefined, isEnd: boolean) {
   let isQuoted = false;
   let lfs = 0;
   let crs = 0;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === QUOTE && hasQuotes) isQuoted = !isQuoted;
-    else if (byte === LF) {
+    if (byte === QUOTE) {
+      const isInside = at > start && !isEdge(bytes[isQuoted ? at + 1 : at - 1], dialect?.delimiter);
+      if (dialect !== undefined && (dialect.quotes !== "loose" || !isInside)) isQuoted = !isQuoted;
+    } else if (isQuoted && byte === dialect?.escape?.charCodeAt(0)) {
+      if (bytes[at + 1] === QUOTE || bytes[at + 1] === byte) at += 1;
+    } else if (byte === LF) {
       lfs += 1;
       if (!isQuoted) return { end: at, next: at + 1, endsInCr: false, lineEnds: lfs };
     } else if (byte === CR) {
@@ -280,6 +293,12 @@ function firstRow(bytes: Buffer, start: number, hasQuotes: boolean, isEnd: boole
   if (!isEnd) return undefined;
   return { end: bytes.length, next: bytes.length, endsInCr: false, lineEnds: lfs };
 }
+
+type HeaderDialect = DeclaredDialect & { readonly delimiter: string | undefined };
+
+/** Whether a cell may begin behind a byte, or end before it. */
+const isEdge = (byte: number | undefined, delimiter: string | undefined): boolean =>
+  byte === undefined || byte === LF || byte === CR || byte === delimiter?.charCodeAt(0);
 
 /** Bytes of a row so far: a CR at its end may be part of its line end, whose LF is still to come. */
 function lengthOfOpen(row: Buffer): number {

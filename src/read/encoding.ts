@@ -70,40 +70,48 @@ interface DecodeOptions {
  * that is not valid in the encoding or has no character there, and at a NUL: nothing is ever replaced by U+FFFD.
  */
 export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
-  const decoded = options.encoding === "utf-8" ? checkedUtf8(blocks, options) : transcoded(blocks, options);
+  const decode = options.encoding === "utf-8" ? checkUtf8(options) : transcode(options);
   let offset = 0;
-  for await (const block of decoded) {
-    const text = offset === 0 && bomEncoding(block) === "utf-8" ? block.subarray(3) : block;
+  const checked = (decoded: Buffer): Buffer => {
+    const text = offset === 0 && bomEncoding(decoded) === "utf-8" ? decoded.subarray(3) : decoded;
     const nul = text.indexOf(0);
-    if (nul !== -1) throw notText(options, text, nul, offset + block.length - text.length + nul);
-    offset += block.length;
+    if (nul !== -1) throw notText(options, text, nul, offset + decoded.length - text.length + nul);
+    offset += decoded.length;
+    return text;
+  };
+  for await (const block of blocks) {
+    const text = checked(decode(block, false));
     if (text.length > 0) yield text;
   }
+  const last = checked(decode(EMPTY, true));
+  if (last.length > 0) yield last;
 }
 
-async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
+/** A block, and what the one before left open, as far as it is complete. */
+type ToUtf8 = (block: Buffer, isLast: boolean) => Buffer;
+
+function checkUtf8(options: DecodeOptions): ToUtf8 {
   let offset = 0;
   let rest: Buffer = EMPTY;
-  for await (const block of blocks) {
+  return (block, isLast) => {
     const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
     const complete = bytes.subarray(0, completeLength(bytes));
-    if (!isUtf8(complete)) throw notUtf8(options, bytes, offset);
+    if (!isUtf8(complete) || (isLast && bytes.length > 0)) throw notUtf8(options, bytes, offset);
     offset += complete.length;
     rest = Buffer.from(bytes.subarray(complete.length)); // the block's memory may be given back
-    if (complete.length > 0) yield complete;
-  }
-  if (rest.length > 0) throw notUtf8(options, rest, offset);
+    return complete;
+  };
 }
 
-async function* transcoded(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
+function transcode(options: DecodeOptions): ToUtf8 {
   const { encoding, name, lineEnds } = options;
   const decode = decoderOf(encoding);
   const isLegacy = !encoding.startsWith("utf-");
   let offset = 0;
-
-  function decodeOrFail(block: Buffer, isLast: boolean): string {
+  return (block, isLast) => {
+    let text: string;
     try {
-      return decode(block, !isLast);
+      text = decode(block, !isLast);
     } catch (cause) {
       if (isSingleByte(encoding)) throw noCharacter(options, block, offset, undefined, cause);
       const place = isLast
@@ -114,16 +122,11 @@ async function* transcoded(blocks: AsyncIterable<Buffer>, options: DecodeOptions
         cause,
       });
     }
-  }
-
-  for await (const block of blocks) {
-    const text = decodeOrFail(block, false);
     // No text of an older encoding has these: they are bytes for which it has no character.
     if (isLegacy && !isAscii(block) && C1_CONTROL.test(text)) throw noCharacter(options, block, offset, text);
-    yield Buffer.from(text);
     offset += block.length;
-  }
-  yield Buffer.from(decodeOrFail(EMPTY, true));
+    return Buffer.from(text);
+  };
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -256,3 +259,64 @@ function countLineEnds(bytes: Buffer): number {
   const lineEnd = bytes.includes(10) ? 10 : 13;
   return bytes.filter((byte) => byte === lineEnd).length;
 }
+
+/** Whether a text that is read in another encoding is valid UTF-8: of a legacy encoding that is next to impossible by chance. */
+
+const MOST_COUNTED = 100;
+const LONGEST_WORD = 40;
+const LF = 10;
+
+/** Looks at the bytes as they are stored, up to the first one that is not UTF-8. */
+export class Utf8Watch {
+  /** All bytes so far are valid UTF-8 text. */
+  isValid = true;
+  /** Characters beyond ASCII, up to `MOST_COUNTED`. */
+  characters = 0;
+  /** The first word with such a character. */
+  first: { readonly line: number; readonly word: Buffer } | undefined;
+  readonly #line: () => number;
+  /** The beginning of a character, whose end is in the next block. */
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** @param line asked for once: the line in which the block begins that is looked at. */
+  constructor(line: () => number) {
+    this.#line = line;
+  }
+
+  take(block: Buffer): void {
+    if (!this.isValid) return;
+    if (this.#rest.length === 0 && isAscii(block)) {
+      this.isValid = !block.includes(0);
+      return;
+    }
+    const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
+    const complete = bytes.subarray(0, completeLength(bytes));
+    this.isValid = isUtf8(complete) && !complete.includes(0);
+    this.#rest = Buffer.from(bytes.subarray(complete.length));
+    if (!this.isValid) return;
+    this.first ??= this.#firstWord(complete);
+    for (let at = 0; this.characters < MOST_COUNTED && at < complete.length; at += 1)
+      if ((complete[at] ?? 0) >= 0xc0) this.characters += 1;
+  }
+
+  /** The text has ended. */
+  end(): void {
+    if (this.#rest.length > 0) this.isValid = false;
+  }
+
+  #firstWord(bytes: Buffer): Utf8Watch["first"] {
+    const at = bytes.findIndex((byte) => byte >= 0x80);
+    if (at === -1) return undefined;
+    const before = bytes.subarray(Math.max(0, at - LONGEST_WORD), at);
+    const from = at - before.length + before.findLastIndex(isBetweenWords) + 1;
+    const after = bytes.subarray(at, at + LONGEST_WORD);
+    const length = after.findIndex(isBetweenWords);
+    const end = at + (length === -1 ? completeLength(after) : length);
+    const lineEnds = bytes.subarray(0, at).filter((byte) => byte === LF).length;
+    return { line: this.#line() + lineEnds, word: Buffer.from(bytes.subarray(from, end)) };
+  }
+}
+
+/** Blanks, delimiters and quotes. */
+const isBetweenWords = (byte: number): boolean =>
+  byte <= 0x20 || byte === 0x22 || byte === 0x2c || byte === 0x3b || byte === 0x7c;

@@ -4,12 +4,12 @@ import { type CsvOptions, CsvParser } from "./csv.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser, type JsonOptions } from "./json-array.ts";
 import { NdjsonParser } from "./ndjson.ts";
-import type { RowParser } from "./row-parser.ts";
+import type { RowParser } from "./row.ts";
 
 export interface FormatSpec {
   /** Endings of its files, in lower case; the first is its usual one. */
   readonly extensions: readonly string[];
-  readonly parser: (options: CsvOptions & JsonOptions) => RowParser | CsvParser;
+  readonly parser: (options: CsvOptions & JsonOptions) => RowParser;
   /** Rows end with lines, so that its last line needs a line end. */
   readonly isOfLines: boolean;
   /** What standard input of this format begins with; undefined where it may begin with anything. */

@@ -4,15 +4,12 @@ import { setImmediate } from "node:timers/promises";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
-import { type CsvOptions, CsvParser, type UnevenRows } from "./csv.ts";
-import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
+import type { CsvOptions } from "./csv.ts";
+import { bomEncoding, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
-import { JsonArrayParser } from "./json-array.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
-import type { Row } from "./row.ts";
-import { EMPTY, type RowParser } from "./row-parser.ts";
-import { Utf8Watch } from "./utf8-watch.ts";
+import { EMPTY, type Row, type RowParser, type UnevenRows } from "./row.ts";
 
 const ROWS_PER_BATCH = 1000;
 
@@ -58,7 +55,7 @@ export class Input implements AsyncDisposable {
   /** The text in UTF-8. */
   readonly #blocks: AsyncGenerator<Buffer, void>;
   #format: InputFormat | undefined;
-  #parser: RowParser | CsvParser | undefined;
+  #parser: RowParser | undefined;
   #lastByte: number | undefined;
   /** Rows that were read and not given yet. */
   #rows: Row[] = [];
@@ -91,31 +88,27 @@ export class Input implements AsyncDisposable {
     return this.#format ?? "csv";
   }
 
-  get #csv(): CsvParser | undefined {
-    return this.#parser instanceof CsvParser ? this.#parser : undefined;
-  }
-
   /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
   get header(): readonly string[] | undefined {
-    return this.#csv?.header;
+    return this.#parser?.header;
   }
 
   /** Physical line of the header. */
   get headerLine(): number | undefined {
-    return this.#csv?.headerLine;
+    return this.#parser?.headerLine;
   }
 
   get delimiter(): string | undefined {
-    return this.#csv?.delimiter;
+    return this.#parser?.delimiter;
   }
 
   get unevenRows(): readonly UnevenRows[] {
-    return this.#csv?.unevenRows ?? [];
+    return this.#parser?.unevenRows ?? [];
   }
 
   /** Which columns become cells from now on; all where it is undefined. */
   set wanted(columns: readonly boolean[] | undefined) {
-    if (this.#csv !== undefined) this.#csv.wanted = columns;
+    if (this.#parser !== undefined) this.#parser.wanted = columns;
   }
 
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
@@ -140,7 +133,8 @@ export class Input implements AsyncDisposable {
     const { rows } = this.#options;
     let head = await this.#next();
     this.#format = this.file.format === "detect" ? formatOf(head ?? EMPTY) : this.file.format;
-    this.#parser = FORMATS[this.#format].parser({ ...this.#csvOptions, rows, name: shownName(this.file) });
+    const parser = FORMATS[this.#format].parser({ ...this.#csvOptions, rows, name: shownName(this.file) });
+    this.#parser = parser;
     // Blanks beyond the first block are read as any text.
     if (head?.every((byte) => byte <= 0x20) === true) {
       const after = await this.#next();
@@ -148,19 +142,13 @@ export class Input implements AsyncDisposable {
     }
     this.isEmpty = head === undefined;
     this.#hasEnded = this.isEmpty;
-    if (head !== undefined) this.#rows = this.#parser.take(head);
-    const json = this.#parser instanceof JsonArrayParser ? this.#parser : undefined;
-    while (json?.hasBegun === false && !this.#hasEnded) await this.#advance();
-    const csv = this.#csv;
-    while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
+    if (head !== undefined) this.#rows = parser.take(head);
+    while (!parser.hasBegun && !parser.stopped && !this.#hasEnded) await this.#advance();
     const { headerLine, delimiter } = this.#csvOptions;
-    if (csv?.header !== undefined && headerLine === undefined && !showRejects(csv.header))
-      refuseStrangeHeader(
-        this.file,
-        { header: csv.header, line: csv.headerLine ?? 1, isSplitAsDeclared: delimiter !== undefined },
-        this.#rows[0],
-      );
-    if (csv !== undefined && csv.header === undefined && typeof headerLine === "number" && csv.lineEnds > 0)
+    const { header, headerLine: line = 1 } = parser;
+    if (header !== undefined && headerLine === undefined && !showRejects(header))
+      refuseStrangeHeader(this.file, { header, line, isSplitAsDeclared: delimiter !== undefined }, this.#rows[0]);
+    if (!parser.hasBegun && FORMATS[this.#format].isOfLines && typeof headerLine === "number" && parser.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });

@@ -1,7 +1,6 @@
 import { Failure } from "../failure.ts";
 import { toObjectRow } from "./json-row.ts";
-import type { Row } from "./row.ts";
-import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+import { EMPTY, MAX_ROW_BYTES, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
 
 const LF = 10;
 const CR = 13;
@@ -9,6 +8,7 @@ const CR = 13;
 /** Reads one JSON object a line; blank lines are passed over. A line that is wrong says nothing about the next. */
 export class NdjsonParser implements RowParser {
   lineEnds = 0;
+  readonly hasBegun = true;
   readonly stopped = false;
   readonly #name: string;
   /** The beginning of a line; of one over the limit as much as is shown. */

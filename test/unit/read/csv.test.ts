@@ -6,7 +6,7 @@ import { globSync } from "tinyglobby";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { type CsvOptions, CsvParser } from "../../../src/read/csv.ts";
-import { MAX_RAW_BYTES, MAX_ROW_BYTES } from "../../../src/read/row-parser.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES } from "../../../src/read/row.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
 const CUTS = [Number.POSITIVE_INFINITY, 1, 2, 3, 7] as const;

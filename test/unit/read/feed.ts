@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import type { Row } from "../../../src/read/row.ts";
-import type { RowParser } from "../../../src/read/row-parser.ts";
+import type { Row, RowParser } from "../../../src/read/row.ts";
 
 /** Feeds a text to a parser in blocks of `size` bytes (all at once by default) and gives all its rows. */
 export function feed(parser: RowParser, text: string | Buffer, size = Number.POSITIVE_INFINITY): Row[] {
