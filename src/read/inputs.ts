@@ -235,7 +235,7 @@ interface Matches {
  * Looks for what `pattern` matches, so that nothing of it is left out in silence. Throws a usage failure for a directory
  * on the way that can't be looked into.
  */
-export async function findMatches(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<Matches> {
+async function findMatches(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<Matches> {
   const unreadable: { readonly path: string; readonly cause: unknown }[] = [];
   const find = (followsLinks: boolean): Promise<string[]> =>
     glob(pattern, {

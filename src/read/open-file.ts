@@ -143,7 +143,7 @@ async function markAt(path: string): Promise<Mark | undefined> {
 /** Whether a file is finished: one that others still write to would be read in part, and its last row cut. */
 
 /** What a file looks like from outside. When any of it changes, somebody is writing. */
-export interface Mark {
+interface Mark {
   readonly dev: bigint;
   readonly ino: bigint;
   readonly size: bigint;
