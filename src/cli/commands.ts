@@ -1,9 +1,9 @@
 /** The commands, one table: what each is called, takes and does. Each is loaded when it is called, so that `--help` stays quick. */
 
-import type { Command, Option } from "commander";
+import type { Option } from "commander";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { completionScript, SHELLS } from "./completion.ts";
+import { completionScript, SHELLS, type Shell } from "./completion.ts";
 import {
   decisionOf,
   ENVIRONMENT,
@@ -24,8 +24,14 @@ import {
   YES,
 } from "./flags.ts";
 
-/** The options, and the argument: `files` of a command that takes several, else `word`. */
-export type Given = Options & { readonly files: readonly string[]; readonly word: string | undefined };
+/** The options, and the argument by its name; a command reads only its own. */
+export type Given = Options & {
+  readonly files: readonly string[];
+  readonly run: string | undefined;
+  readonly name: string | undefined;
+  readonly id: string;
+  readonly shell: Shell;
+};
 
 export interface CommandSpec {
   readonly about: string;
@@ -45,12 +51,15 @@ export interface CommandSpec {
   readonly forPeople?: true;
   /** The ledger remembers that it ran. Commands that only look leave nothing, so that a monitor may call them often. */
   readonly leavesTrace?: (flags: Flags) => boolean;
-  readonly run: (given: Given, context: Context, program: Command) => Promise<number>;
+  readonly run: (given: Given, context: Context) => Promise<number>;
 }
 
 const FILES = ["<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst"] as const;
 const ONLY_OPEN_RUN = ["[run]", "run (the only open one)"] as const;
 const always = (): boolean => true;
+
+/** The flags of a command that uses an environment: its own, and those of all such. */
+const usual = (...own: readonly Option[]): readonly Option[] => [...ENVIRONMENT, ...own, JSON_FLAG, ...WORDS];
 
 export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
@@ -76,7 +85,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "check only",
     group: "Every day:",
     argument: FILES,
-    flags: [...ENVIRONMENT, ...INPUT, REPORT, JSON_FLAG, ...WORDS],
+    flags: usual(...INPUT, REPORT),
     alsoCalled: ["check", "lint", "test", "verify"],
     examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
     forPeople: true,
@@ -87,8 +96,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "check, map, order; write the actions",
     group: "Every day:",
     argument: FILES,
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       ...INPUT,
       flag("output", "-o, --output <file>", "file for the actions (stdout)"),
       flag(
@@ -97,9 +105,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
         "instead: the first N rows of each file (5) beside their actions, and counts",
         parsePreview,
       ),
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     alsoCalled: ["preview", "dry-run", "map", "convert", "show"],
     examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"],
     leavesTrace: always,
@@ -110,8 +116,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "check, plan, send; write promises",
     group: "Every day:",
     argument: FILES,
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       ...INPUT,
       flag("safety", "-n, --dry-run", "everything but sending"),
       flag(
@@ -135,9 +140,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "--move-aside", "set aside an output file that can't be appended to; nothing is deleted"),
       REPORT,
       METRICS,
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     onlyBeside: { reason: ["adopt"] },
     alsoCalled: ["send", "upload", "import", "push", "post", "submit", "sync", "run", "publish"],
     examples: [
@@ -154,36 +157,27 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "go on with a run",
     group: "Every day:",
     argument: ONLY_OPEN_RUN,
-    flags: [...ENVIRONMENT, MAX_DURATION, WAIT_LOCK, REPORT, METRICS, JSON_FLAG, ...WORDS],
+    flags: usual(MAX_DURATION, WAIT_LOCK, REPORT, METRICS),
     alsoCalled: ["continue", "retry", "restart"],
     examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
     sends: true,
     leavesTrace: always,
-    run: async ({ word: run, ...given }, context) =>
-      (await import("../commands/resume.ts")).resume({ ...given, run }, context),
+    run: async (given, context) => (await import("../commands/resume.ts")).resume(given, context),
   },
   settle: {
     about: "say what became of a chunk; close or pause a run",
     group: "Every day:",
     argument: ONLY_OPEN_RUN,
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag("decision", "--sent", "the service has the actions: they count as sent, without a promise").conflicts([
-        "notSent",
-        "abandon",
-        "pause",
+        ...["notSent", "abandon", "pause"],
       ]),
       flag(
         "decision",
         "--not-sent",
         "the service does not have them: they are sent again, or go into rejects if the run is closed",
-      ).conflicts(["sent", "abandon", "pause"]),
-      flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts([
-        "sent",
-        "notSent",
-        "pause",
-        "chunk",
-      ]),
+      ).conflicts(["abandon", "pause"]),
+      flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts([...["pause", "chunk"]]),
       flag("decision", "--pause", "nothing more of the run begins, until it is resumed").conflicts("chunk"),
       flag("decision", "--chunk <n>", "this chunk only", parseCount),
       flag(
@@ -195,9 +189,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("decision", "--reason <text>", "why; kept in the ledger"),
       flag("decision", "-y, --yes", "don't ask before a run is closed"),
       WAIT_LOCK,
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     onlyBeside: { first: ["chunk"] },
     alsoCalled: ["abandon", "cancel", "close", "decide", "resolve"],
     examples: [
@@ -207,24 +199,21 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ],
     note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
     leavesTrace: always,
-    run: async ({ word: run, ...given }, context) =>
-      (await import("../commands/settle.ts")).settle({ ...given, run, decision: decisionOf(given) }, context),
+    run: async (given, context) =>
+      (await import("../commands/settle.ts")).settle({ ...given, decision: decisionOf(given) }, context),
   },
   status: {
     about: "last success and failure, runs; one run; one chunk of it",
     group: "To look:",
     argument: ["[run]", "run"],
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag("look", "--chunk <n>", "every action of one chunk", parseCount),
       flag("look", "--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none").conflicts(
         "remote",
       ),
       flag("look", "--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
       flag("output", "--metrics <file>", METRICS.description).conflicts("remote"),
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     onlyBeside: { chunk: ["run"] },
     alsoCalled: ["runs", "list", "ls", "history", "log", "info"],
     examples: [
@@ -235,29 +224,27 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       "tickets status --remote --env production",
     ],
     forPeople: true,
-    run: async ({ word: run, ...given }, context) =>
+    run: async (given, context) =>
       given.remote
-        ? (await import("../commands/remote-status.ts")).remoteStatus({ ...given, run }, context)
-        : (await import("../commands/status.ts")).status({ ...given, run }, context),
+        ? (await import("../commands/remote-status.ts")).remoteStatus(given, context)
+        : (await import("../commands/status.ts")).status(given, context),
   },
   find: {
     about: "all that was ever sent about a ticket, event, nftId or promise",
     group: "To look:",
     argument: ["<id>", "ticketId, eventId, nftId or actionPromise"],
-    flags: [...ENVIRONMENT, JSON_FLAG, ...WORDS],
+    flags: usual(),
     alsoCalled: ["search", "lookup", "look", "locate", "grep", "where"],
     examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
     note: "Exit code 4: nothing was found.",
     forPeople: true,
-    run: async ({ word: id = "", ...given }, context) =>
-      (await import("../commands/find.ts")).find({ ...given, id }, context),
+    run: async (given, context) => (await import("../commands/find.ts")).find(given, context),
   },
   results: {
     about: "write the promises again, any format",
     group: "To look:",
     argument: ["[run]", "run (the only open one, else the last)"],
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag("output", "--all", "the promises of all runs, the oldest first").conflicts(["report", "import", "follow"]),
       flag("output", "-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)"),
       flag("output", "--force", "replace the file"),
@@ -269,9 +256,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
         ...["output", "force", "report"],
       ]),
       flag("sending", "--wait-lock <time>", "with --import: wait for a run to end, such as 10m"),
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
     alsoCalled: ["export", "output", "promises", "download", "collect", "fetch"],
     examples: [
@@ -282,36 +267,32 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       "tickets results --import promises.ndjson --env playground",
     ],
     leavesTrace: (flags) => flags.import !== undefined || flags.follow === true,
-    run: async ({ word: run, ...given }, context) => {
+    run: async (given, context) => {
       const { follow, importResults, results } = await import("../commands/results.ts");
-      if (given.follow) return follow({ ...given, run }, context);
-      if (given.import === undefined) return results({ ...given, run }, context);
-      return importResults({ ...given, run, files: given.import }, context);
+      if (given.follow) return follow(given, context);
+      if (given.import === undefined) return results(given, context);
+      return importResults({ ...given, files: given.import }, context);
     },
   },
   env: {
     about: "what would be used, and why",
     group: "To look:",
     argument: ["[name]", "environment"],
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag(
         "look",
         "--check",
         "try whether the address can be reached and, with statusPath, the key is accepted",
       ).conflicts("trust"),
       flag("look", "--trust", "trust the config of the working directory as it is now"),
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     alsoCalled: ["environment", "environments", "whoami", "doctor"],
     examples: ["tickets env", "tickets env production --check"],
     forPeople: true,
-    run: async ({ word: name, ...given }, context) => {
-      if (given.check)
-        return (await import("../commands/check-environment.ts")).checkEnvironment({ ...given, name }, context);
+    run: async (given, context) => {
+      if (given.check) return (await import("../commands/check-environment.ts")).checkEnvironment(given, context);
       const { showEnvironment, trustConfig } = await import("../commands/env.ts");
-      return given.trust ? trustConfig(given, context) : showEnvironment({ ...given, name }, context);
+      return given.trust ? trustConfig(given, context) : showEnvironment(given, context);
     },
   },
   sandbox: {
@@ -332,15 +313,12 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   work: {
     about: "send what was published, beside other workers (ledger in PostgreSQL)",
     group: "More:",
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag("sending", "--lanes <n>", "lanes that it sends at once, 1 to 64 (1)"),
       flag("sending", "--until-idle", "end once nothing is left to send"),
       MAX_DURATION,
       METRICS,
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     alsoCalled: ["worker", "consume", "daemon"],
     examples: [
       "tickets work --env production --lanes 8",
@@ -354,13 +332,10 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   prune: {
     about: "free disk space",
     group: "More:",
-    flags: [
-      ...ENVIRONMENT,
+    flags: usual(
       flag("input", "--older-than <time>", "only of runs that ended at least this long ago").default("90d"),
       flag("sending", "--wait-lock <time>", "wait for a run to end, such as 10m"),
-      JSON_FLAG,
-      ...WORDS,
-    ],
+    ),
     examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
     note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",
     leavesTrace: always,
@@ -375,8 +350,8 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       "tickets completion fish > ~/.config/fish/completions/tickets.fish",
       "source <(tickets completion bash)",
     ],
-    run: async ({ word }, { reporter }, program) => {
-      for (const shell of SHELLS) if (shell === word) reporter.out(completionScript(shell, program));
+    run: async ({ shell }, { reporter }) => {
+      reporter.out(completionScript(shell, COMMANDS));
       return EXIT_CODES.ok;
     },
   },

@@ -4,7 +4,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { cleanLines } from "../actions/text.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
-import { type Flags, HEADINGS } from "./flags.ts";
+import { HEADINGS } from "./flags.ts";
 import { formatHelp, formatItem, helpEnd, welcome, wrapped } from "./help.ts";
 import { logFormatAsked, logLine } from "./log-line.ts";
 import type { Process } from "./run-command.ts";
@@ -19,9 +19,9 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
     process.stderr.write(welcome(process.stderr));
     return EXIT_CODES.usage;
   }
-  const run: Run = async (command, flags, argument) => {
+  const run: Run = async (command) => {
     const { runCommand } = await import("./run-command.ts");
-    exitCode = await runCommand({ command, program, flags, argument, args }, process_);
+    exitCode = await runCommand(command, args, process_);
   };
   const program = buildProgram(run, isJson ? (text) => wrong.push(text) : undefined);
   try {
@@ -52,8 +52,8 @@ function suggestByMeaning(program: Command, word = ""): void {
   });
 }
 
-/** Carries a command out, with what was typed for it. */
-type Run = (command: string, flags: Flags, argument: string | readonly string[] | undefined) => Promise<void>;
+/** Carries a command out, which knows what was typed for it. */
+type Run = (command: Command) => Promise<void>;
 
 /** @param writeErr takes what is wrong with the command line. */
 export function buildProgram(
@@ -90,8 +90,7 @@ function addCommand(program: Command, name: string, spec: CommandSpec, run: Run)
   command.showHelpAfterError(`Usage: tickets ${name} ${command.usage()}\nAll flags: tickets ${name} --help`);
   command.action(async () => {
     refuseIdle(command, onlyBeside);
-    // Commander gives what the table has declared.
-    await run(name, command.opts() as Flags, command.processedArgs[0] as string | readonly string[] | undefined);
+    await run(command);
   });
 }
 

@@ -30,21 +30,18 @@ export interface Explained {
   readonly exitCode: number;
 }
 
-/** A command as it was typed. */
-interface Typed {
-  readonly command: string;
-  readonly program: Command;
-  readonly flags: Flags;
-  readonly argument: string | readonly string[] | undefined;
-  /** All of it, for the trace. */
-  readonly args: readonly string[];
-}
-
-/** Calls a command and resolves with its exit code; whatever it threw has been shown. */
+/**
+ * Calls a command and resolves with its exit code; whatever it threw has been shown.
+ *
+ * @param args all that was typed, for the trace.
+ */
 export async function runCommand(
-  { command, program, flags, argument, args }: Typed,
+  typed: Command,
+  args: readonly string[],
   { stop, abort, onFirstSignal, explain }: Process,
 ): Promise<number> {
+  const command = typed.name();
+  const flags = typed.opts<Flags>();
   const spec = COMMANDS[command];
   if (spec === undefined) throw new Error(`no command ${command}`);
   // V8 would let what lives briefly take 64 MiB before it tidies up; what it has now is enough. A thread begins with more.
@@ -79,8 +76,7 @@ export async function runCommand(
     // Logs are read by others than the person who asked for more.
     const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
     const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
-    const given = { ...toOptions(flags), ...toArgument(argument) };
-    exitCode = await spec.run(given, { ...surroundings, reporter: terminal, trace, version }, program);
+    exitCode = await spec.run(givenTo(typed), { ...surroundings, reporter: terminal, trace, version });
   } catch (thrown) {
     failure = firstThrown(thrown);
     explained = await explain(failure);
@@ -113,8 +109,10 @@ export async function runCommand(
   return exitCode;
 }
 
-function toArgument(argument: string | readonly string[] | undefined): Pick<Given, "files" | "word"> {
-  return typeof argument === "object" ? { files: argument, word: undefined } : { files: [], word: argument };
+function givenTo(typed: Command): Given {
+  const [argument] = typed.registeredArguments;
+  const word = argument && { [argument.name()]: typed.processedArgs[0] };
+  return { ...toOptions(typed.opts<Flags>()), ...word } as Given; // commander gives what the table has declared
 }
 
 /** How stderr is written, and the log file. What is wrong with them is reported once there is a terminal. */
