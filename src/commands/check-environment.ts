@@ -3,9 +3,9 @@
 import { cleanText } from "../actions/text.ts";
 import { describeKeySource, displayOrigin } from "../config/declared.ts";
 import { type Check, checkEnvironment as check } from "../run/check-environment.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import type { Context } from "./context.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 
 export interface CheckOptions extends EnvironmentOptions {
   readonly name: string | undefined;
@@ -15,8 +15,7 @@ export interface CheckOptions extends EnvironmentOptions {
 /** Exit 5 where authentication failed, 7 where the service can't be reached. */
 export async function checkEnvironment(options: CheckOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
+  const { core, ...settings } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { environment } = settings;
   const { name, kind, baseUrl, keySource, origins } = environment;
   const { checks, exitCode } = await check(core, settings);

@@ -12,8 +12,13 @@ export const chunkText = (chunk: Pick<Chunk, "chunk" | "whole" | "count">): stri
 
 /** `as sent by anna, 18 Jan 03:00: found by support` */
 export function describeSettlement(
-  { decision, who, at, reason }: Omit<Settlement, "chunk">,
+  {
+    decision,
+    who,
+    at,
+    reason,
+  }: Pick<Settlement, "decision" | "who" | "at"> & { readonly reason?: string | null | undefined },
   time: ReturnType<typeof localTimes>,
 ): string {
-  return `as ${decision} by ${who}, ${time(at)}${reason === undefined ? "" : `: ${cleanText(reason, 200)}`}`;
+  return `as ${decision} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }

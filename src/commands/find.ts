@@ -8,7 +8,7 @@ import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { type Found, find as lookFor } from "../run/status.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { describeSettlement } from "./chunk-words.ts";
@@ -16,7 +16,7 @@ import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { shownIf } from "./problems.ts";
 import { failureText } from "./reporter.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { columnsOf, layOut } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 
@@ -33,70 +33,72 @@ export async function find(options: FindOptions, context: Context): Promise<numb
     throw new Failure("usage", "The id is empty.", {
       hint: "Give a ticketId, an eventId, an nftId or an actionPromise.",
     });
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   const found = await lookFor(core, environment, id);
-  const { problem, actions } = found;
+  const { problem, similar } = found;
+  const pairs = found.actions.map((action) => [action, toDocument(action, id)] as const);
+  const actions = pairs.map(([, document]) => document);
+  const kinds = [...new Set(actions.map(({ as }) => as))];
   if (problem !== undefined) reporter.error(failureText(problem));
-  if (options.json) reporter.out(`${stringifyJson(toDocument(id, environment, found))}\n`);
+  if (options.json)
+    reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs: kinds, actions, similar })}\n`);
   if (actions.length === 0) sayNothing(id, environment, found, context);
-  else if (!options.json) sayFound(id, environment, found, context);
+  else if (!options.json) {
+    const each = kinds.map(
+      (kind) => `${ARTICLES[kind]} (${count(actions.filter(({ as }) => as === kind).length, "action")})`,
+    );
+    reporter.info(`${cleanText(id, LONGEST_ID)} is ${each.join(" and ")} in ${environment.name}:`);
+    showTable(id, pairs, kinds.length === 1, context);
+  }
   if (problem !== undefined) return EXIT_CODES.usage;
   return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
 type FoundAction = Found["actions"][number];
-type FoundAs = "ticketId" | "nftId" | "eventId" | "actionPromise";
+
+const ARTICLES = {
+  ticketId: "a ticketId",
+  nftId: "an nftId",
+  eventId: "an eventId",
+  actionPromise: "an actionPromise",
+} as const;
 
 /** What of an action the id is. */
-function foundAs({ subject, promise }: FoundAction, id: string): FoundAs {
+function foundAs({ subject, promise }: FoundAction, id: string): keyof typeof ARTICLES {
   if (subject === `t:${id}`) return "ticketId";
   if (subject === `n:${id}`) return "nftId";
   return promise === id ? "actionPromise" : "eventId";
 }
 
-const dataOf = ({ json }: FoundAction): Readonly<Record<string, unknown>> | undefined =>
-  json === undefined ? undefined : (parseJson(json) as Action).data; // as it was sent
+type FoundDocument = ReturnType<typeof toDocument>;
 
-/** When its request left first, and last. */
-const sentAt = ({ attempts }: FoundAction): string | undefined => attempts.at(-1)?.startedAt;
+/** An action in the document of `find --json`. */
+function toDocument(action: FoundAction, id: string) {
+  const { attempts, response, json, settlements } = action;
+  return {
+    ...{ as: foundAs(action, id), action: action.kind, outcome: outcomeOf(action) },
+    data: json === undefined ? null : (parseJson(json) as Action).data, // as it was sent
+    ...{ run: action.runId, environment: action.environment, seq: action.position.seq, chunk: action.chunk ?? null },
+    ...{ source: action.source ?? null, line: action.line ?? null },
+    // When its request left last.
+    sentAt: attempts.at(-1)?.startedAt ?? null,
+    ...{ at: action.answeredAt ?? null, attempts: attempts.length },
+    ...{ actionPromise: action.promise ?? null, reason: reasonOf(action) },
+    response: response === undefined ? null : parseJson(response),
+    settlements: settlements.map(({ decision, who, at, reason = null }) => ({ decision, who, at, reason })),
+  };
+}
 
 /** What became of it; one whose chunk waits, or is being sent, is called after that. */
 function outcomeOf({ outcome, chunkState }: FoundAction): string {
   if (chunkState === "sending") return "in flight";
-  if (outcome !== "not sent") return outcome;
-  return chunkState === "planned" ? "planned" : chunkState === "refused" ? "refused" : outcome;
+  return outcome === "not sent" && (chunkState === "planned" || chunkState === "refused") ? chunkState : outcome;
 }
 
-const reasonOf = ({ outcome, response, chunkState }: FoundAction): string | undefined =>
-  outcome === "rejected"
-    ? rejectionText({ response })
-    : outcome === "not sent" && chunkState === "abandoned"
-      ? "the run was closed"
-      : undefined;
-
-/** The document of `find --json`. */
-function toDocument(id: string, { name }: Environment, { actions, similar }: Found) {
-  return {
-    ...{ id, environment: name, foundAs: kindsOf(actions, id) },
-    actions: actions.map((action) => ({
-      ...{ as: foundAs(action, id), action: action.kind, outcome: outcomeOf(action), data: dataOf(action) ?? null },
-      ...{ run: action.runId, environment: action.environment, seq: action.position.seq, chunk: action.chunk ?? null },
-      ...{ source: action.source ?? null, line: action.line ?? null },
-      ...{ sentAt: sentAt(action) ?? null, at: action.answeredAt ?? null, attempts: action.attempts.length },
-      ...{ actionPromise: action.promise ?? null, reason: reasonOf(action) ?? null },
-      response: action.response === undefined ? null : parseJson(action.response),
-      settlements: action.settlements.map(({ decision, who, at, reason }) => ({
-        ...{ decision, who, at, reason: reason ?? null },
-      })),
-    })),
-    similar,
-  };
+function reasonOf({ outcome, response, chunkState }: FoundAction): string | null {
+  if (outcome === "rejected") return rejectionText({ response });
+  return outcome === "not sent" && chunkState === "abandoned" ? "the run was closed" : null;
 }
-
-const kindsOf = (actions: readonly FoundAction[], id: string): readonly FoundAs[] => [
-  ...new Set(actions.map((action) => foundAs(action, id))),
-];
 
 const LONGEST_ID = 255;
 
@@ -116,80 +118,55 @@ function sayNothing(id: string, environment: Environment, found: Found, { report
     reporter.info(`Something was sent about ${found.similar.map((each) => quoted(each, LONGEST_ID)).join(", ")}.`);
 }
 
-const ARTICLES: Readonly<Record<FoundAs, string>> = {
-  ticketId: "a ticketId",
-  nftId: "an nftId",
-  eventId: "an eventId",
-  actionPromise: "an actionPromise",
-};
-
-function sayFound(
+/** A column of which no action has anything says nothing. */
+function showTable(
   id: string,
-  environment: Environment,
-  { actions }: Found,
+  actions: readonly (readonly [FoundAction, FoundDocument])[],
+  isOfOneKind: boolean,
   { reporter, stdout, verbose }: Context,
 ): void {
-  const kinds = kindsOf(actions, id);
-  const each = kinds.map(
-    (kind) => `${ARTICLES[kind]} (${count(actions.filter((action) => foundAs(action, id) === kind).length, "action")})`,
-  );
-  reporter.info(`${cleanText(id, LONGEST_ID)} is ${each.join(" and ")} in ${environment.name}:`);
   const time = localTimes();
-  const rows = actions.map((action) => toRow(action, id, time, verbose));
-  // A column of which no action has anything says nothing.
-  const names = COLUMNS.filter(
-    (name) =>
-      rows.some((row) => row[name] !== "") && (name !== "as" || kinds.length > 1) && (name !== "data" || verbose),
+  const rows = actions.map(([{ subject }, document]) => {
+    const ticket = subject.startsWith("e:") || subject.slice(2) === id ? "" : subject.slice(2);
+    return toRow(document, ticket, time, verbose);
+  });
+  const names = Object.keys(rows[0] ?? {}).filter(
+    (name) => rows.some((row) => row[name] !== "") && (name !== "as" || !isOfOneKind) && (name !== "data" || verbose),
   );
-  const cells = rows.map((row) => names.map((name) => row[name]));
+  const cells = rows.map((row) => names.map((name) => row[name] ?? ""));
   reporter.out(layOut(names, cells, columnsOf(stdout)));
 }
 
-const COLUMNS = [
-  "sent",
-  "action",
-  "ticket",
-  "as",
-  "outcome",
-  "run",
-  "environment",
-  "from",
-  "promise",
-  "why",
-  "settled",
-  "data",
-] as const;
-
+/** Cells by the names of their columns, in their order. */
 function toRow(
-  found: FoundAction,
-  id: string,
+  { action, as, outcome, attempts, run, environment, ...document }: FoundDocument,
+  ticket: string,
   time: ReturnType<typeof localTimes>,
   verbose: boolean,
-): Readonly<Record<(typeof COLUMNS)[number], string>> {
-  const { kind: action, runId: run, environment, source, line, settlements, promise, attempts } = found;
-  const data = dataOf(found) ?? {};
-  const [outcome, reason] = [outcomeOf(found), reasonOf(found)];
-  const at = sentAt(found) ?? found.answeredAt;
-  const subject = found.subject.slice(2);
+): Readonly<Record<string, string>> {
+  const { sentAt, at, source, line, actionPromise, reason, settlements } = document;
+  const data = document.data ?? {};
+  const isPlanned = outcome === "planned";
+  const left = sentAt ?? at;
   return {
-    sent: at === undefined || outcome === "planned" ? "" : time(at),
-    ...{ action, as: foundAs(found, id), run, environment },
-    ticket: found.subject.startsWith("e:") || subject === id ? "" : cleanText(subject, LONGEST_ID),
-    outcome:
-      outcome === "planned" ? "not sent yet" : `${outcome}${attempts.length > 1 ? ` (try ${attempts.length})` : ""}`,
-    from: source === undefined ? "" : placeText({ source, line }),
-    promise: cleanText(promise ?? "", LONGEST_ID),
-    why: reason === undefined ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
+    sent: left === null || isPlanned ? "" : time(left),
+    action,
+    ticket: cleanText(ticket, LONGEST_ID),
+    as,
+    outcome: isPlanned ? "not sent yet" : `${outcome}${attempts > 1 ? ` (try ${attempts})` : ""}`,
+    ...{ run, environment },
+    from: source === null ? "" : placeText({ source, line: line ?? undefined }),
+    promise: cleanText(actionPromise ?? "", LONGEST_ID),
+    why: reason === null ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements.map((how) => cleanText(describeSettlement(how, time), 400)).join("; "),
     data: Object.entries(data)
       .filter(([field]) => !["ticketId", "nftId"].includes(field))
-      .map(
-        ([field, value]) =>
-          `${field} ${shownIf(isPersonal(field), typeof value === "string" ? value : stringifyJson(value), verbose)}`,
-      )
+      .map(([field, value]) => `${field} ${shownIf(isPersonal(field), textOf(value), verbose)}`)
       .join(", "),
   };
 }
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : stringifyJson(value));
 
 /** The service may repeat who the action was about. */
 function withoutPersons(text: string, data: Readonly<Record<string, unknown>>, verbose: boolean): string {

@@ -4,9 +4,9 @@ import { count } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { prune as pruneEnvironment } from "../run/prune.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import type { Context } from "./context.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { describeBytes } from "./words.ts";
 
 export interface PruneOptions extends EnvironmentOptions {
@@ -19,8 +19,7 @@ export interface PruneOptions extends EnvironmentOptions {
 export async function prune(options: PruneOptions, context: Context): Promise<number> {
   const { reporter } = context;
   const { olderThan, waitLock } = options;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   const pruned = await pruneEnvironment(core, environment, { olderThanMs: olderThan, waitLock });
   const { chunks, bytesBefore, bytesAfter } = pruned;
   reporter.info(

@@ -5,11 +5,11 @@ import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
 import { sayNeverSent } from "./words.ts";
 
@@ -21,8 +21,7 @@ export interface RemoteStatusOptions extends EnvironmentOptions {
 /** Exit 4 where a promise ended without reaching the blockchain, is not known to the service, or was answered with nothing. */
 export async function remoteStatus(options: RemoteStatusOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   const found = await ask(core, { environment, run: options.run });
   const { problem, hasLedger, stop } = found;
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);

@@ -11,11 +11,11 @@ import {
   type WrittenResults,
   writeResults,
 } from "../run/results.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { describeActions } from "./summary.ts";
 
 export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "environment" | "to"> {
@@ -37,7 +37,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
 /** Writes a page about one run, as the ledger knows it. */
 async function reportRun(path: string, options: ResultsOptions, context: Context): Promise<void> {
   const { cwd, reporter } = context;
-  const { environment } = await loadSettings(runContextOf(context), options, "any");
+  const { environment } = await openSettings(context, options, "any");
   const { runFigures } = await import("../run/report.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
@@ -52,8 +52,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
       hint: "Leave the run or --all out.",
     });
   const { reporter, cwd, stdout } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   const to = options.output === undefined || options.output === "-" ? stdout : options.output;
   const { runs, lines, path, undecided, problem } = await writeResults(core, { ...options, environment, to });
   if (path !== undefined)
@@ -96,8 +95,7 @@ export async function importResults(options: ImportOptions, context: Context): P
       hint: "Leave the run out.",
     });
   trace.files = files;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   const imported = await importFiles(core, { environment, files, waitLock });
   for (const each of imported.files) {
     const { file, entered, known, runs, torn } = each;
@@ -122,8 +120,7 @@ export interface FollowOptions extends EnvironmentOptions {
 /** Writes the promises of published runs into their files while workers send them. */
 export async function follow(options: FollowOptions, context: Context): Promise<number> {
   const { reporter } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options);
+  const { core, environment } = await openSettings(context, options);
   const ends = await followResults(core, { environment, run: options.run });
   for (const { summary } of ends)
     reporter.info(`Run ${summary.run} is ${summary.state}: ${describeActions(summary.actions)}.`);

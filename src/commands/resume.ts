@@ -2,10 +2,10 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { reported } from "./reported.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "environment" | "startedAt"> {
@@ -22,8 +22,7 @@ export function resume(options: ResumeOptions, context: Context): Promise<number
 async function resumeAndReport(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options);
+  const { core, environment } = await openSettings(context, options);
   const end = await resumeRun(core, { ...options, environment, startedAt });
   if (end === undefined) {
     // It says nothing about how the last night went.

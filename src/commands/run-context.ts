@@ -1,21 +1,32 @@
+/** What a command gives the core: its surroundings, its sandbox and its words. */
+
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { BuiltInService, RunContext } from "../run/context.ts";
 import { sandboxStatePath } from "../run/ledger-of.ts";
+import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { progressOf } from "./words.ts";
 
-/** What a command gives the core: its surroundings, its sandbox and its words. */
+/**
+ * The core, and the config and environment that a command is for.
+ *
+ * @param ledgers "any" for a command that reads a ledger or repairs it, even where there is a second one of the same service.
+ */
+export async function openSettings(
+  context: Context,
+  options: EnvironmentOptions,
+  ledgers?: "any",
+): Promise<Settings & { readonly core: RunContext }> {
+  const core = runContextOf(context);
+  return { core, ...(await loadSettings(core, options, ledgers)) };
+}
+
 export function runContextOf(context: Context): RunContext {
-  const { cwd, env, stdin, stdout, isStdoutTaken, now, stop, abort } = context;
+  const { stdout, isStdoutTaken } = context;
   return {
-    cwd,
-    env,
-    stdin,
+    ...context,
     promisesTo: isStdoutTaken ? undefined : stdout,
-    ...(now !== undefined && { now }),
-    stop,
-    abort,
     openSandbox: (environment) => startBuiltIn(environment, context),
     progress: progressOf(context),
   };

@@ -8,13 +8,13 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { chunkText } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Reporter } from "./reporter.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { idsOf, shownFields, valueText } from "./shown-fields.ts";
 import { describeActions } from "./summary.ts";
 
@@ -30,8 +30,7 @@ export interface SettleOptions
 export async function settle(options: SettleOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options, "any");
+  const { core, environment } = await openSettings(context, options, "any");
   trace.run = options.run;
   const confirmClose = confirmBy(options, context);
   const result = await settleRun(core, { ...options, environment, startedAt, confirmClose });

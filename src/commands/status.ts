@@ -11,7 +11,7 @@ import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import {
   chunkActions,
   endedAt,
@@ -27,7 +27,7 @@ import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { failureText, type Reporter } from "./reporter.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
 import { describeActions, describeRows } from "./summary.ts";
@@ -55,9 +55,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     throw new Failure("usage", "--metrics is about an environment, not about one run.", {
       hint: "Leave the run or --metrics out.",
     });
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "any");
-  const { environment } = settings;
+  const { core, environment } = await openSettings(context, options, "any");
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {

@@ -3,12 +3,12 @@
 import { resultsCommand, workCommand } from "../actions/next-command.ts";
 import { count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { sayNothingSent } from "./input-words.ts";
 import { reported } from "./reported.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 import { leadTo, NEXT, sayRejects } from "./run-end.ts";
 import { traceSummary } from "./trace.ts";
 
@@ -45,8 +45,7 @@ async function streamAndReport(options: StreamOptions, context: Context): Promis
   const { reporter, trace } = context;
   trace.files = options.files;
   trace.isKept = !options.dryRun;
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, options);
+  const { core, ...settings } = await openSettings(context, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
     throw new Failure("usage", "--json and --output - would both write to standard output.", {

@@ -1,11 +1,11 @@
 /** `tickets work`: send what was published, here or on other machines. */
 
 import { count, number } from "../actions/text.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { type WorkSettings, work as workOnRuns } from "../run/work.ts";
 import { afterRun } from "./after-run.ts";
 import type { Context } from "./context.ts";
-import { runContextOf } from "./run-context.ts";
+import { openSettings } from "./run-context.ts";
 
 export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "environment" | "startedAt" | "onRunEnd"> {
   /** Numbers for Prometheus go there. */
@@ -16,8 +16,7 @@ export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "env
 export async function work(options: WorkOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter } = context;
-  const core = runContextOf(context);
-  const { environment } = await loadSettings(core, options);
+  const { core, environment } = await openSettings(context, options);
   const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
     const { durationMs } = summary;
     const end = { endedAt: new Date().toISOString(), durationMs, exitCode, document: summary };

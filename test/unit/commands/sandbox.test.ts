@@ -1,44 +1,41 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type RunSandboxOptions, runSandbox } from "../../../src/commands/sandbox.ts";
+import { makeContext, type Options, verbs } from "../../support/context.ts";
 import { send } from "../../support/requests.ts";
 
 let folder: string;
-let statePath: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "it's sandbox-"));
-  statePath = join(folder, "state", "sandbox.sqlite");
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
+const stateFolder = () => join(folder, ".tickets", "sandbox");
+
 /** Runs the command until `use` is done with it. */
 async function serving<T>(
-  options: Partial<RunSandboxOptions>,
+  options: Options<"sandbox">,
   use: (url: string, said: () => string) => Promise<T>,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<T> {
-  const stop = new AbortController();
+  const { context, stop, said, out } = makeContext(folder, { HOME: folder, ...env });
   const ready = Promise.withResolvers<string>();
-  let out = "";
-  let err = "";
-  const io = {
-    out: {
-      write: (text: string) => {
-        out += text;
-        const url = /BASE_URL=(\S+)/.exec(out)?.[1];
-        if (url !== undefined) ready.resolve(url);
-      },
+  const reporter = {
+    ...context.reporter,
+    out: (text: string) => {
+      context.reporter.out(text);
+      const url = /BASE_URL=(\S+)/.exec(text)?.[1];
+      if (url !== undefined) ready.resolve(url);
     },
-    err: { write: (text: string) => (err += text) },
   };
-  const running = runSandbox({ statePath, port: 0, env: {}, ...options }, io, stop.signal);
+  const running = verbs.sandbox({ port: 0, ...options }, { ...context, reporter });
   running.catch(ready.reject);
   try {
-    return await use(await ready.promise, () => out + err);
+    return await use(await ready.promise, () => out() + said());
   } finally {
-    stop.abort();
+    stop("SIGINT");
     expect(await running.catch(() => 0)).toBe(0);
   }
 }
@@ -51,7 +48,7 @@ const post = (url: string, key: string) =>
   });
 
 const verdict = async (url: string, key: string) => JSON.parse((await post(url, key)).text).data[0].status;
-const keyFile = () => join(folder, "state", "sandbox.key");
+const keyFile = () => join(stateFolder(), "sandbox.key");
 const keptKey = () => readFileSync(keyFile(), "utf8").trim();
 
 describe("the key", () => {
@@ -69,16 +66,18 @@ describe("the key", () => {
   });
 
   test("comes from the environment where it is set", async () => {
-    await serving({ env: { TICKETS_SANDBOX_API_KEY: "abc-123" } }, async (url, said) => {
+    const fromVariable = async (url: string, said: () => string) => {
       expect(await verdict(url, "abc-123")).toBe("success");
       expect(said()).toContain('TICKETS_LOCAL_API_KEY="$TICKETS_SANDBOX_API_KEY"');
       expect(said()).not.toContain("abc-123");
-    });
-    await serving({ keyEnv: "MY_KEY", env: { MY_KEY: "x", TICKETS_SANDBOX_API_KEY: "y" } }, async (url) => {
+    };
+    await serving({}, fromVariable, { TICKETS_SANDBOX_API_KEY: "abc-123" });
+    const fromNamed = async (url: string) => {
       expect((await post(url, "x")).status).toBe(200);
       expect((await post(url, "y")).status).toBe(403);
-    });
-    expect(readdirSync(join(folder, "state"))).not.toContain("sandbox.key");
+    };
+    await serving({ keyEnv: "MY_KEY" }, fromNamed, { MY_KEY: "x", TICKETS_SANDBOX_API_KEY: "y" });
+    expect(readdirSync(stateFolder())).not.toContain("sandbox.key");
   });
 });
 
@@ -93,21 +92,19 @@ describe("the state", () => {
       expect(await verdict(url, keptKey())).toBe("error");
     });
     await serving({ reset: true }, async (url, said) => {
-      expect(said()).toMatch(/The old state was set aside as .*sandbox\.sqlite\.\d{4}-[\dT-]+Z\.aside/);
+      expect(said()).toMatch(/The old state was set aside as .*service\.db\.\d{4}-[\dT-]+Z\.aside/);
       expect(await verdict(url, keptKey())).toBe("success");
     });
-    expect(readdirSync(join(folder, "state")).filter((name) => name.endsWith(".aside"))).toHaveLength(1);
+    expect(readdirSync(stateFolder()).filter((name) => name.endsWith(".aside"))).toHaveLength(1);
   });
 
   test("in use is not reset, nor what belongs to it", async () => {
-    let resets = 0;
-    const afterReset = async () => {
-      resets += 1;
-    };
+    const aside = () => readdirSync(stateFolder()).filter((name) => name.startsWith("ledger.db."));
     await serving({}, async () => {
-      await expect(serving({ reset: true, afterReset }, async () => undefined)).rejects.toMatchObject({ code: "busy" });
+      writeFileSync(join(stateFolder(), "ledger.db"), "");
+      await expect(serving({ reset: true }, async () => undefined)).rejects.toMatchObject({ code: "busy" });
     });
-    expect(resets).toBe(0);
-    await serving({ reset: true, afterReset }, async () => expect(resets).toBe(1));
+    expect(aside()).toEqual([]);
+    await serving({ reset: true }, async () => expect(aside()).toHaveLength(1));
   });
 });
