@@ -1,6 +1,10 @@
 /** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
 
-import { Failure } from "../failure.ts";
+import { spawn } from "node:child_process";
+import { cleanText } from "../actions/text.ts";
+import { describeProgram, secretSource } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
+import { errorCode, Failure } from "../failure.ts";
 import type { Context } from "./context.ts";
 import type { Trace } from "./trace.ts";
 
@@ -42,7 +46,78 @@ export async function afterRun(
     }
   }
   if (environment.onEnd === undefined || document === undefined) return;
-  const { runOnEnd } = await import("./on-end.ts");
   const failed = await runOnEnd(environment, { document, exitCode, env }, abort);
   if (failed !== undefined) reporter.warn(failed);
+}
+
+/** Long enough to send a message; what takes longer would hold up the next run. */
+const LIMIT_MS = 60_000;
+
+/**
+ * Runs the program without a shell, with `document` on its standard input and TICKETS_EXIT_CODE in its environment. What it
+ * prints goes nowhere: standard output is for data. Never throws.
+ *
+ * @param signal ends it at once.
+ * @returns why it failed, in a sentence; undefined where it did not, or there is none.
+ */
+export async function runOnEnd(
+  environment: Pick<Environment, "onEnd" | "keySource" | "tls" | "ledgerServer">,
+  {
+    document,
+    exitCode,
+    env,
+  }: { readonly document: object; readonly exitCode: number; readonly env: NodeJS.ProcessEnv },
+  signal: AbortSignal,
+  limitMs = LIMIT_MS,
+): Promise<string | undefined> {
+  const { onEnd } = environment;
+  if (onEnd === undefined) return undefined;
+  const [program = "", ...args] = onEnd.command;
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const failed = (why: string): void =>
+    resolve(`onEnd: ${cleanText(describeProgram(onEnd.command), 300)} ${why}. The run's result is not affected.`);
+  const giveUp = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  try {
+    const child = spawn(program, args, {
+      cwd: onEnd.directory,
+      env: { ...withoutKeys(env, environment), TICKETS_EXIT_CODE: String(exitCode) },
+      stdio: ["pipe", "ignore", "ignore"],
+      windowsHide: true,
+      signal: giveUp,
+      killSignal: "SIGKILL",
+    });
+    child.on("error", (error) => {
+      if (giveUp.aborted) failed(signal.aborted ? "was ended by a signal" : `did not end within ${limitMs / 1000} s`);
+      else failed(WHY[errorCode(error) ?? ""] ?? `can't be run (${errorCode(error) ?? "unknown reason"})`);
+    });
+    child.on("exit", (code, by) => {
+      if (code === 0) resolve(undefined);
+      else failed(code === null ? `was killed (${by ?? "unknown reason"})` : `ended with exit code ${code}`);
+    });
+    // It may end without reading.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(`${JSON.stringify(document)}\n`);
+  } catch {
+    failed("can't be run as it is written");
+  }
+  return promise;
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  ENOENT: "was not found",
+  EACCES: "is not executable",
+};
+
+/** What the program needs of this environment, without the keys of any, and without the way into the ledger: it talks to others. */
+export function withoutKeys(
+  env: NodeJS.ProcessEnv,
+  { keySource, tls, ledgerServer }: Pick<Environment, "keySource" | "tls" | "ledgerServer">,
+): NodeJS.ProcessEnv {
+  const phrases = [tls?.passphrase, ledgerServer?.tls?.passphrase].map((place) => place && secretSource(place));
+  const sources = [keySource, ledgerServer?.urlSource, ...phrases];
+  const own = new Set(sources.flatMap((source) => (source?.kind === "variable" ? [source.name] : [])));
+  const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
+  const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));
+  // A key may stand in the environment under another name, too.
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isKey(name) && !keys.has(value ?? "")));
 }

@@ -1,43 +1,43 @@
-/** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
+/** `tickets env`: what would be used, and why; whether the service can be reached; the trust in a config. */
 
 import { dirname } from "node:path";
-import { cleanText, displayPath, textWidth } from "../actions/text.ts";
-import type { Config } from "../config/config.ts";
-import { displayOrigin } from "../config/declared.ts";
+import { cleanText, displayPath } from "../actions/text.ts";
+import { describeKeySource, displayOrigin } from "../config/declared.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
+import { type Check, checkEnvironment as check } from "../run/check-environment.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { failureText } from "./reporter.ts";
-import { columnsOf } from "./table.ts";
+import { openSettings } from "./run-context.ts";
+import { columnsOf, inColumns, type TableRow, widthsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
 
 export interface EnvOptions extends EnvironmentOptions {
   /** The environment to show; without it the one that would be used, and the list of all. */
   readonly name: string | undefined;
+  readonly json: boolean;
 }
 
 /** `tickets env [NAME]` */
 export async function showEnvironment(
-  options: EnvOptions & { readonly json: boolean },
+  options: EnvOptions,
   { cwd, env, stop, stdout, reporter }: Context,
 ): Promise<number> {
   const { config, used, environments, problem } = await viewEnvironment({ cwd, env, stop }, options);
   if (options.json) {
     const document = {
       environment: used === undefined ? null : toDocument(used),
-      ...(environments === undefined ? {} : { environments }),
+      ...(environments && { environments }),
       configFiles: config.files,
     };
     reporter.out(`${JSON.stringify(document, null, 2)}\n`);
   } else {
-    const shown = { cwd, columns: columnsOf(stdout) };
-    const parts = [
-      used === undefined ? undefined : asText(used, config, shown),
-      environments === undefined ? undefined : listText(environments, used?.name, shown),
-    ];
+    const files = config.files.map((file) => displayPath(file, cwd)).join(", ");
+    const shown = { cwd, columns: columnsOf(stdout), configFiles: files || "none" };
+    const parts = [used && asText(used, shown), environments && listText(environments, used?.name, shown)];
     reporter.out(parts.filter((part) => part !== undefined).join("\n"));
   }
   if (problem === undefined) return EXIT_CODES.ok;
@@ -70,13 +70,11 @@ interface Shown {
   readonly cwd: string;
   /** Of the terminal. */
   readonly columns: number;
+  readonly configFiles: string;
 }
 
-function asText(
-  { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledgerPlace, ledger, isLedgerReadable }: UsedEnvironment,
-  config: Config,
-  { cwd, columns }: Shown,
-): string {
+function asText(used: UsedEnvironment, { cwd, columns, configFiles }: Shown): string {
+  const { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledgerPlace, ledger, isLedgerReadable } = used;
   const { lock, lastRun, bytes } = stateOf(ledger, localTimes());
   const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
@@ -84,20 +82,24 @@ function asText(
     ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
     ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, valueText(value), origin]),
   ];
+  const newness = ledger !== undefined ? "" : isLedgerReadable ? "  NEW" : "  can't be read";
+  const facts: readonly (readonly [string, string | null | undefined])[] = [
+    ["ledger", `${valueText(ledgerPlace ?? ledgerPath)}${newness}`],
+    ["database", ledger?.server && describeServer(ledger.server)],
+    ["folder", ledgerPlace && displayPath(dirname(ledgerPath), cwd)],
+    ["lock", lock],
+    ["last run", lastRun],
+    ["size", bytes === undefined ? undefined : describeBytes(bytes)],
+    ["config", configFiles],
+  ];
   const lines = [
     `${name}  (${displayOrigin(from, cwd)})`,
-    ...table(
+    ...withOrigins(
       rows.map(([setting = "", value = "", origin = ""]) => [setting, value, displayOrigin(origin, cwd)]),
       columns,
     ),
     "",
-    `  ledger    ${valueText(ledgerPlace ?? ledgerPath)}${ledger !== undefined ? "" : isLedgerReadable ? "  NEW" : "  can't be read"}`,
-    ...(ledger?.server === undefined ? [] : [`  database  ${describeServer(ledger.server)}`]),
-    ...(ledgerPlace === undefined ? [] : [`  folder    ${displayPath(dirname(ledgerPath), cwd)}`]),
-    ...(lock === null ? [] : [`  lock      ${lock}`]),
-    ...(lastRun === null ? [] : [`  last run  ${lastRun}`]),
-    ...(bytes === undefined ? [] : [`  size      ${describeBytes(bytes)}`]),
-    `  config    ${config.files.length === 0 ? "none" : config.files.map((file) => displayPath(file, cwd)).join(", ")}`,
+    ...facts.flatMap(([fact, value]) => (value == null ? [] : [`  ${fact.padEnd(8)}  ${value}`])),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -120,7 +122,7 @@ function listText(
     `${name === used ? "*" : " "} ${name}`,
     displayOrigin(origin, cwd),
   ]);
-  return `environments${used === undefined ? "" : " (* would be used)"}\n${table(rows, columns).join("\n")}\n`;
+  return `environments${used === undefined ? "" : " (* would be used)"}\n${withOrigins(rows, columns).join("\n")}\n`;
 }
 
 function valueText(value: unknown): string {
@@ -130,13 +132,11 @@ function valueText(value: unknown): string {
 }
 
 /** In columns, or each row in words where the terminal is narrower: `baseUrl: https://example.com (the config)`. */
-function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] ?? "")))) ?? [];
+function withOrigins(rows: readonly TableRow[], columns: number): readonly string[] {
+  const widths = widthsOf(rows);
   if (widths.reduce((sum, width) => sum + 2 + width, 0) > columns)
     return rows.map((row) => `  ${row.slice(0, -1).join(": ")} (${row.at(-1)})`);
-  const padded = (cell: string, at: number): string =>
-    cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell)));
-  return rows.map((row) => `  ${row.map(padded).join("  ")}`.trimEnd());
+  return rows.map((row) => `  ${inColumns(row, widths)}`);
 }
 
 /** `tickets env --trust` */
@@ -151,3 +151,28 @@ export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop,
     );
   return EXIT_CODES.ok;
 }
+
+/** `tickets env --check` sends no action. Exit 5 where authentication failed, 7 where the service can't be reached. */
+export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
+  const { reporter, cwd } = context;
+  const { core, ...settings } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { environment } = settings;
+  const { name, kind, baseUrl, keySource, origins } = environment;
+  const { checks, exitCode } = await check(core, settings);
+  if (options.json) {
+    const document = { environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode };
+    reporter.out(`${JSON.stringify(document)}\n`);
+    return exitCode;
+  }
+  const where = kind === "sandbox" ? "this machine; nothing leaves it" : baseUrl;
+  reporter.out(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})\n`);
+  for (const each of checks) reporter.out(`  ${each.check.padEnd(10)}  ${describeCheck(each)}\n`);
+  const last = checks.at(-1);
+  if (last?.check === "key" && last.result !== "ok" && kind === "service")
+    reporter.info(`The key of ${name} comes from ${describeKeySource(keySource)}.`);
+  return exitCode;
+}
+
+const MARKS = { ok: "ok", failed: "FAILED", "not known": "not known" } as const;
+
+const describeCheck = ({ result, detail }: Check): string => `${MARKS[result]}: ${cleanText(detail, 500)}`;

@@ -9,53 +9,27 @@ import type { Invocation } from "../ledger/ledger.ts";
 import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";
 import type { Summary } from "../run/summary.ts";
 
-/** How the last command that sends ended. */
-type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
-
 /** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */
 export interface Metrics {
   readonly environment: string;
   /** The last `stream` or `resume`; undefined before the first one. */
   readonly last: SendingEnd | undefined;
-  /** Undefined where the ledger can't be read, or lacks runs that were sent from here. */
-  readonly ledger: LedgerMetrics | undefined;
+  /** Undefined where the ledger can't be read, or lacks runs that were sent from here: it can't say that nothing is in doubt. */
+  readonly ledger: Pick<Status, "succeeded" | "runs" | "size" | "team"> | undefined;
 }
 
-interface LedgerMetrics {
-  /** Undefined before the first one. */
-  readonly lastSuccess: string | undefined;
-  /** Actions in doubt that wait for a person. */
-  readonly doubts: number;
-  readonly unfinishedRuns: number;
-  readonly bytes: number;
-  /** What is sent right now; undefined where the ledger is one machine's alone. */
-  readonly team: { readonly workers: number; readonly backlog: number; readonly lastMinute: number } | undefined;
-}
+type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
 
 /**
  * @param status undefined where the ledger can't be read.
  * @param last how the command ended that asks; without it, what the ledger has noted.
  */
 export function metricsOf(environment: string, status: Status | undefined, last?: SendingEnd): Metrics {
-  if (status === undefined) return { environment, last, ledger: undefined };
-  const { succeeded, failed, problem, runs, size, team } = status;
-  const noted = failed ?? succeeded;
-  const ledger: LedgerMetrics = {
-    lastSuccess: succeeded && endedAt(succeeded),
-    doubts: runs.reduce((sum, { counts }) => sum + counts.inDoubt + counts.refused, 0),
-    unfinishedRuns: runs.filter(isUnfinished).length,
-    bytes: size.bytes,
-    team: team && {
-      workers: team.workers.filter(isThere).length,
-      backlog: team.lanes.reduce((sum, { actions }) => sum + actions, 0),
-      lastMinute: team.lastMinute,
-    },
-  };
+  const noted = status?.failed ?? status?.succeeded;
   return {
     environment,
     last: last ?? (noted && { ...noted, endedAt: endedAt(noted) }),
-    // Where it lacks runs, it can't say that nothing is in doubt.
-    ledger: problem === undefined ? ledger : undefined,
+    ledger: status?.problem === undefined ? status : undefined,
   };
 }
 
@@ -71,87 +45,77 @@ const OUTCOMES = {
   unclear: "unclear",
 } as const satisfies Partial<Record<keyof Summary["actions"], string>>;
 
-interface Sample {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
 interface Metric {
   readonly help: string;
-  /** None where it is not known. */
-  readonly samples: (metrics: Metrics) => readonly Sample[];
+  /** One value, or one for each outcome; undefined where it is not known. */
+  readonly value: (metrics: Metrics) => number | Readonly<Record<string, number>> | undefined;
 }
 
 const seconds = (time: string): number => Date.parse(time) / 1000;
-const known = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
 
-/** All of them are gauges. docs/nightly.md lists them, and a test holds it to that. */
-export const METRICS = {
+/** All of them are gauges. docs/nightly.md lists them. */
+const METRICS: Readonly<Record<string, Metric>> = {
   tickets_last_success_timestamp_seconds: {
     help: "When a stream or resume last ended with exit code 0, in Unix time; 0 if none has yet.",
-    samples: ({ ledger }) => known(ledger && (ledger.lastSuccess === undefined ? 0 : seconds(ledger.lastSuccess))),
+    value: ({ ledger }) => ledger && (ledger.succeeded === undefined ? 0 : seconds(endedAt(ledger.succeeded))),
   },
   tickets_last_run_timestamp_seconds: {
     help: "When the last stream or resume ended, in Unix time.",
-    samples: ({ last }) => known(last && seconds(last.endedAt)),
+    value: ({ last }) => last && seconds(last.endedAt),
   },
   tickets_last_run_exit_code: {
     help: "Exit code of the last stream or resume.",
-    samples: ({ last }) => known(last?.exitCode),
+    value: ({ last }) => last?.exitCode,
   },
   tickets_last_run_duration_seconds: {
     help: "How long the last stream or resume took.",
-    samples: ({ last }) => known(last && last.durationMs / 1000),
+    value: ({ last }) => last && last.durationMs / 1000,
   },
   tickets_last_run_actions: {
     help: "Actions of the last stream or resume by outcome; absent where it ended before they were counted.",
-    samples: ({ last }) => {
-      const counts = last?.counts?.actions;
-      if (typeof counts !== "object" || counts === null || Array.isArray(counts)) return [];
-      return Object.entries(OUTCOMES).map(([key, outcome]) => ({
-        labels: { outcome },
-        value: Number((counts as Readonly<Record<string, unknown>>)[key] ?? 0), // a summary's counts
-      }));
+    value: ({ last }) => {
+      const counts = last?.counts?.actions as Partial<Summary["actions"]> | undefined; // a summary's
+      const named = Object.entries(OUTCOMES) as [keyof typeof OUTCOMES, string][]; // its own keys
+      return counts && Object.fromEntries(named.map(([key, outcome]) => [outcome, counts[key] ?? 0]));
     },
   },
   tickets_doubts: {
     help: "Actions in doubt that wait for a person to settle them, of all runs.",
-    samples: ({ ledger }) => known(ledger?.doubts),
+    value: ({ ledger }) => ledger?.runs.reduce((sum, { counts }) => sum + counts.inDoubt + counts.refused, 0),
   },
   tickets_unfinished_runs: {
     help: "Runs that are not finished.",
-    samples: ({ ledger }) => known(ledger?.unfinishedRuns),
+    value: ({ ledger }) => ledger?.runs.filter(isUnfinished).length,
   },
   tickets_workers: {
     help: "Processes that send, on all machines, and were seen within 30 s; absent where the ledger is one machine's alone.",
-    samples: ({ ledger }) => known(ledger?.team?.workers),
+    value: ({ ledger }) => ledger?.team?.workers.filter(isThere).length,
   },
   tickets_backlog_actions: {
     help: "Actions of open runs that are still to be sent; absent where the ledger is one machine's alone.",
-    samples: ({ ledger }) => known(ledger?.team?.backlog),
+    value: ({ ledger }) => ledger?.team?.lanes.reduce((sum, { actions }) => sum + actions, 0),
   },
   tickets_last_minute_actions: {
     help: "Actions that were answered within the last minute, on all machines; absent where the ledger is one machine's alone.",
-    samples: ({ ledger }) => known(ledger?.team?.lastMinute),
+    value: ({ ledger }) => ledger?.team?.lastMinute,
   },
   tickets_ledger_size_bytes: {
     help: "Size of the ledger on disk.",
-    samples: ({ ledger }) => known(ledger?.bytes),
+    value: ({ ledger }) => ledger?.size.bytes,
   },
-} as const satisfies Record<string, Metric>;
+};
 
 export function metricsText(metrics: Metrics): string {
+  const place = `environment="${escaped(metrics.environment)}"`;
   return Object.entries(METRICS)
-    .flatMap(([name, { help, samples }]) => {
-      const found: readonly Sample[] = samples(metrics);
-      if (found.length === 0) return [];
-      return [
-        `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`,
-        ...found.map(({ labels, value }) => {
-          const all = Object.entries({ environment: metrics.environment, ...labels });
-          return `${name}{${all.map(([label, text]) => `${label}="${escaped(text)}"`).join(",")}} ${value}\n`;
-        }),
-      ];
+    .flatMap(([name, { help, value }]) => {
+      const found = value(metrics);
+      if (found === undefined) return [];
+      const samples =
+        typeof found === "number"
+          ? [`${name}{${place}} ${found}\n`]
+          : Object.entries(found).map(([outcome, actions]) => `${name}{${place},outcome="${outcome}"} ${actions}\n`);
+      return [`# HELP ${name} ${help}\n# TYPE ${name} gauge\n`, ...samples];
     })
     .join("");
 }

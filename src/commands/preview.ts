@@ -9,6 +9,7 @@ import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { shownIf } from "./problems.ts";
 import { describeBack } from "./summary.ts";
+import { foldWords, padded } from "./table.ts";
 
 const MOST_VALUES_SHOWN = 20;
 
@@ -38,7 +39,7 @@ export function describePreview(
     const width = Math.max(...most.map(({ shown }) => textWidth(shown)), 0);
     for (const { shown, rows: times, actions } of most)
       lines.push(
-        `${number(times).padStart(9)}  ${pad(shown, width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
+        `${number(times).padStart(9)}  ${padded(shown, width)}  ${actions.length === 0 ? "nothing" : `→ ${actions.join(", ")}`}`,
       );
     if (counted.length > most.length) lines.push(`           and ${number(counted.length - most.length)} more values`);
   }
@@ -59,21 +60,19 @@ function describeRow(
   );
   const left = cells.map(({ column, value }) => {
     const isOfPerson = namesPerson({ source, field: column }) || persons.has(value) || /^\S+@\S+$/.test(value);
-    return `${pad(cut(cleanText(column), 14), 14)} ${cut(shownIf(isOfPerson, value, verbose), LEFT - 15)}`;
+    return `${padded(cut(cleanText(column), 14), 14)} ${cut(shownIf(isOfPerson, value, verbose), LEFT - 15)}`;
   });
   const right = actions.flatMap((action) => describeAction(action, verbose));
-  if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`, RIGHT));
+  if (skipped !== undefined) right.push(...wrap(`skipped: ${cleanText(skipped, 200)}`));
   for (const problem of problems) {
     const { severity, value, message, rule } = problem;
     const what = value === undefined ? "" : `${JSON.stringify(shownIf(namesPerson(problem), value, verbose))} `;
-    right.push(
-      ...wrap(`${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`, RIGHT),
-    );
+    right.push(...wrap(`${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`));
   }
   const height = Math.max(left.length, right.length);
   return [
     placeText({ source, line }, 60),
-    ...Array.from({ length: height }, (_, at) => `${pad(left[at] ?? "", LEFT)} │ ${right[at] ?? ""}`.trimEnd()),
+    ...Array.from({ length: height }, (_, at) => `${padded(left[at] ?? "", LEFT)} │ ${right[at] ?? ""}`.trimEnd()),
   ];
 }
 
@@ -87,7 +86,7 @@ function describeAction({ action, data }: Action, verbose: boolean): readonly st
     } else {
       const text = typeof value === "string" ? value : stringifyJson(value);
       lines.push(
-        cut(`  ${pad(field, 9)} ${shownIf(isPersonal(field), text, verbose)}${instantText(field, value)}`, RIGHT),
+        cut(`  ${padded(field, 9)} ${shownIf(isPersonal(field), text, verbose)}${instantText(field, value)}`, RIGHT),
       );
     }
   }
@@ -100,10 +99,6 @@ function instantText(field: string, value: unknown): string {
   return ` ${new Date(value * 1000).toISOString().slice(0, 16).replace("T", " ")}Z`;
 }
 
-function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - textWidth(text)));
-}
-
 function cut(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let kept = "";
@@ -114,14 +109,4 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && textWidth(`${line} ${word}`) > width) {
-      lines.push(cut(line, width));
-      line = `  ${word}`;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, cut(line, width)];
-}
+const wrap = (text: string): readonly string[] => foldWords(text, RIGHT, "  ").map((line) => cut(line, RIGHT));

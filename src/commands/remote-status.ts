@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
+import { inColumns, widthsOf } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 
 export interface RemoteStatusOptions extends EnvironmentOptions {
@@ -59,8 +60,11 @@ function toDocument({ run }: RemoteStatusOptions, { name }: Environment, found: 
 const describeFinal = ({ final, promises }: RemoteCounts): string =>
   `${number(final)} of ${count(promises, "promise")} ${final === 1 ? "is" : "are"} final.`;
 
+const UNANSWERED = "not answered yet";
+
 /** What a person should know of a status, beside its word. */
 const NOTES: Readonly<Record<string, string>> = {
+  [UNANSWERED]: "",
   [NOT_FOUND]: "the service does not know these promises",
   ...Object.fromEntries(OPEN_STATUSES.map((status) => [status, "on its way"])),
   ...Object.fromEntries(FINAL_STATUSES.map((status) => [status, "final"])),
@@ -69,14 +73,13 @@ const NOTES: Readonly<Record<string, string>> = {
 const OTHER_NOTE = "not a status that tickets knows: counts as not final";
 
 function sayCounts(found: RemoteStatus, { reporter }: Context): void {
-  const rows = [
-    ...Object.entries(found.statuses).map(([status, n]) => [cleanText(status), number(n), NOTES[status] ?? OTHER_NOTE]),
-    ...(found.unknown === 0 ? [] : [["not answered yet", number(found.unknown), ""]]),
-  ];
-  const [words, numbers] = [0, 1].map((at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
+  const statuses = Object.entries(found.statuses).map(([status, n]) => [cleanText(status), n] as const);
+  const all = found.unknown === 0 ? statuses : [...statuses, [UNANSWERED, found.unknown] as const];
+  const width = Math.max(...all.map(([, n]) => number(n).length));
+  const rows = all.map(([status, n]) => [status, number(n).padStart(width), NOTES[status] ?? OTHER_NOTE]);
   reporter.out(`${count(found.promises, "promise")} of ${count(found.runs, "run")}\n`);
-  for (const [status = "", n = "", note = ""] of rows)
-    reporter.out(`${`  ${status.padEnd(words ?? 0)}  ${n.padStart(numbers ?? 0)}  ${note}`.trimEnd()}\n`);
+  const widths = widthsOf(rows);
+  for (const row of rows) reporter.out(`  ${inColumns(row, widths)}\n`);
 }
 
 function sayDoubtful(found: RemoteStatus, environment: Environment, { reporter }: Context): void {

@@ -10,13 +10,21 @@ import type { CheckedInput } from "../run/progress.ts";
 import type { EventCount, RunFigures } from "../run/report.ts";
 import { ALL_RULES } from "../run/settings.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
-import type { Group, Section, Table } from "../write/report/report.ts";
+import type { Block, Group, Section, Table } from "../write/report/report.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
 import { shownIf } from "./problems.ts";
 
 type Sections = readonly Section[];
+
+const text = (words: string) => ({ kind: "text", text: words }) as const;
+
+const section = (id: string, title: string, blocks: readonly Block[]): Sections =>
+  blocks.length === 0 ? [] : [{ id, title, blocks }];
+
+const folded = (id: string, title: string, blocks: readonly Block[]): Sections =>
+  section(id, title, blocks).map((open) => ({ ...open, isFolded: true }));
 
 const moreOf = (more: number, what: string): string | undefined =>
   more > 0 ? `… and ${count(more, `more ${what}`)}.` : undefined;
@@ -28,41 +36,28 @@ export function doubtSection({ run, chunks }: RunFigures, environment: Environme
   const open = chunks.filter(({ state }) => state === "in doubt" || state === "refused");
   if (open.length === 0) return [];
   const more = moreOf(open.length - DOUBTS_SHOWN, "chunk");
-  const groups = open.slice(0, DOUBTS_SHOWN).map((chunk) => doubtGroup(run.run, chunk, environment));
-  return [
-    {
-      id: "doubts",
-      title: "To be decided",
-      blocks: [
-        {
-          kind: "text",
-          text: "The service may or may not have these actions. Nothing that could be one of them is sent until you have looked there and decided.",
-        },
-        ...groups,
-        ...(more === undefined ? [] : [{ kind: "text", text: more } as const]),
-      ],
-    },
-  ];
+  return section("doubts", "To be decided", [
+    text(
+      "The service may or may not have these actions. Nothing that could be one of them is sent until you have looked there and decided.",
+    ),
+    ...open.slice(0, DOUBTS_SHOWN).map((chunk) => doubtGroup(run.run, chunk, environment)),
+    ...(more === undefined ? [] : [text(more)]),
+  ]);
 }
 
 function doubtGroup(run: string, chunk: Chunk, environment: Environment): Group {
   const { chunk: number, detail, state } = chunk;
+  const commands = [
+    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(number)) },
+    { lead: "If the service has this chunk", command: decideChunkCommand(run, number, environment, "--sent") },
+    { lead: "If it does not", command: decideChunkCommand(run, number, environment, "--not-sent") },
+  ];
   return {
     kind: "group",
     tone: "doubt",
     title: `Chunk ${chunkNumber(chunk)} is ${state}`,
     amount: count(chunk.count, "action"),
-    blocks: [
-      ...(detail === undefined ? [] : [{ kind: "text", text: cleanText(detail, 300) } as const]),
-      {
-        kind: "commands",
-        commands: [
-          { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(number)) },
-          { lead: "If the service has this chunk", command: decideChunkCommand(run, number, environment, "--sent") },
-          { lead: "If it does not", command: decideChunkCommand(run, number, environment, "--not-sent") },
-        ],
-      },
-    ],
+    blocks: [...(detail === undefined ? [] : [text(cleanText(detail, 300))]), { kind: "commands", commands }],
   };
 }
 
@@ -91,12 +86,12 @@ export function problemSection({ problems: { tallies }, namesPerson }: CheckedIn
       title: cleanText((others.length === 0 ? message : ALL_RULES[rule]?.reason) ?? rule, TEXT_SHOWN),
       amount: `${count(tally.count, severity === "error" ? "error" : "warning")} · ${rule}`,
       blocks: [
-        ...[...hints].map((hint) => ({ kind: "text", text: cleanText(hint, TEXT_SHOWN) }) as const),
+        ...[...hints].map((hint) => text(cleanText(hint, TEXT_SHOWN))),
         exampleTable(found, tally.count - found.length, others.length > 0, textOf),
       ],
     };
   });
-  return groups.length === 0 ? [] : [{ id: "problems", title: "Problems", blocks: groups }];
+  return section("problems", "Problems", groups);
 }
 
 function exampleTable(
@@ -119,27 +114,33 @@ function exampleTable(
   };
 }
 
+/** What sending came to: what the service said of actions that it rejected, the events, the requests. */
+export const runSections = ({ rejections, byEvent, times }: RunFigures): Sections => [
+  ...rejectionSection(rejections),
+  ...eventSection(byEvent),
+  ...folded("sending", "Sending", times === undefined ? [] : [{ kind: "times", times }]),
+];
+
 const REJECTIONS_SHOWN = 20;
 
-/** What the service said of the actions that it rejected. */
-export function rejectionSection(rejections: RunFigures["rejections"]): Sections {
+function rejectionSection(rejections: RunFigures["rejections"]): Sections {
   if (rejections.length === 0) return [];
-  const table: Table = {
-    kind: "table",
-    caption: "What it said, how often, and of which row first",
-    columns: [{ name: "what it said" }, { name: "actions", isNumber: true }, { name: "first row" }],
-    rows: rejections
-      .slice(0, REJECTIONS_SHOWN)
-      .map(({ words, actions, first }) => [words, number(actions), placeText(first)]),
-    more: moreOf(rejections.length - REJECTIONS_SHOWN, "answer"),
-  };
-  return [{ id: "rejected", title: "Rejected by the service", blocks: [table] }];
+  const shown = rejections.slice(0, REJECTIONS_SHOWN);
+  return section("rejected", "Rejected by the service", [
+    {
+      kind: "table",
+      caption: "What it said, how often, and of which row first",
+      columns: [{ name: "what it said" }, { name: "actions", isNumber: true }, { name: "first row" }],
+      rows: shown.map(({ words, actions, first }) => [words, number(actions), placeText(first)]),
+      more: moreOf(rejections.length - REJECTIONS_SHOWN, "answer"),
+    },
+  ]);
 }
 
 const EVENTS_SHOWN = 12;
 
 /** The events with the most problems, then actions, to their own scale: all others together would make slivers of them. */
-export function eventSection(counts: readonly EventCount[]): Sections {
+function eventSection(counts: readonly EventCount[]): Sections {
   const named = counts.filter(({ eventId }) => eventId !== undefined);
   const unnamed = counts.find(({ eventId }) => eventId === undefined)?.actions ?? 0;
   if (named.length === 0) return [];
@@ -150,26 +151,17 @@ export function eventSection(counts: readonly EventCount[]): Sections {
     ...(unnamed === 0 ? [] : [`${count(unnamed, "action")} that ${unnamed === 1 ? "names" : "name"} no event`]),
   ];
   const most = named.some(({ problems }) => problems > 0) ? "problems" : "actions";
-  return [
+  return section("events", "Events", [
     {
-      id: "events",
-      title: "Events",
-      blocks: [
-        {
-          kind: "bars",
-          title: others.length === 0 ? "Actions by event" : `The ${EVENTS_SHOWN} events with the most ${most}`,
-          bars: named.slice(0, EVENTS_SHOWN).map(({ eventId = "", actions, problems }) => ({
-            ...{ name: cleanText(eventId), value: actions, problems },
-          })),
-          more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
-        },
-      ],
+      kind: "bars",
+      title: others.length === 0 ? "Actions by event" : `The ${EVENTS_SHOWN} events with the most ${most}`,
+      bars: named
+        .slice(0, EVENTS_SHOWN)
+        .map(({ eventId = "", actions: value, problems }) => ({ name: cleanText(eventId), value, problems })),
+      more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
     },
-  ];
+  ]);
 }
-
-export const sendingSection = (times: RunFigures["times"]): Sections =>
-  times === undefined ? [] : [{ id: "sending", title: "Sending", isFolded: true, blocks: [{ kind: "times", times }] }];
 
 const INPUTS_SHOWN = 60;
 
@@ -179,35 +171,31 @@ export function inputSection(
   understood: readonly UnderstoodInput[],
 ): Sections {
   if (inputs.length === 0) return [];
-  const table: Table = {
-    kind: "table",
-    caption: "Files as they were read",
-    columns: [{ name: "file" }, { name: "rows", isNumber: true }, { name: "SHA-256" }],
-    rows: inputs
-      .slice(0, INPUTS_SHOWN)
-      .map(({ name, rows, sha256 }) => [name === "-" ? "standard input" : cleanText(name, 200), number(rows), sha256]),
-    more: moreOf(inputs.length - INPUTS_SHOWN, "file"),
-  };
+  const nameOf = (name: string): string => (name === "-" ? "standard input" : cleanText(name, 200));
   const files = understood.slice(0, INPUTS_SHOWN).flatMap((input) => describeFile(input));
   const published = describePublished(understood);
   const how = published === undefined ? files : [...files, published];
-  const texts = how.map((text) => ({ kind: "text", text: text.trim() }) as const);
-  return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...texts] }];
+  return folded("inputs", "Inputs", [
+    {
+      kind: "table",
+      caption: "Files as they were read",
+      columns: [{ name: "file" }, { name: "rows", isNumber: true }, { name: "SHA-256" }],
+      rows: inputs.slice(0, INPUTS_SHOWN).map(({ name, rows, sha256 }) => [nameOf(name), number(rows), sha256]),
+      more: moreOf(inputs.length - INPUTS_SHOWN, "file"),
+    },
+    ...how.map((line) => text(line.trim())),
+  ]);
 }
 
 /** What is not known is left out. */
 export type Fact = readonly [name: string, value: string | undefined];
 
-export const factSection = (facts: readonly Fact[]): Section => ({
-  id: "about",
-  title: "About this report",
-  isFolded: true,
-  blocks: [
+export const aboutSection = (facts: readonly Fact[]): Sections =>
+  folded("about", "About this report", [
     {
       kind: "table",
       caption: "What it is about",
       columns: [{ name: "what" }, { name: "value" }],
       rows: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     },
-  ],
-});
+  ]);

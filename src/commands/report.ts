@@ -16,16 +16,7 @@ import type { Command, Report, Tile, Tone, Verdict } from "../write/report/repor
 import type { Context } from "./context.ts";
 import { describeExit } from "./exit-words.ts";
 import { fullTime, localTime } from "./local-time.ts";
-import {
-  doubtSection,
-  eventSection,
-  type Fact,
-  factSection,
-  inputSection,
-  problemSection,
-  rejectionSection,
-  sendingSection,
-} from "./report-sections.ts";
+import { aboutSection, doubtSection, type Fact, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { leadTo, NEXT, sayStop } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 
@@ -47,78 +38,96 @@ export interface Ended {
 }
 
 /** What a command was asked, and did. */
-export async function commandReport({ verb, startedAt, noted, ...ended }: Ended, context: Context): Promise<Report> {
+export async function commandReport(ended: Ended, context: Context): Promise<Report> {
+  const { verb, startedAt, noted, exitCode, failure } = ended;
   const { environment, summary } = context.trace;
-  const { checked, end, inputs } = noted;
-  const { exitCode, failure } = ended;
+  const { checked, end, inputs: understood } = noted;
   const run = summary?.run ?? undefined;
-  const figures =
-    run === undefined || environment === undefined ? undefined : await runFigures(context, environment, run);
-  const plan = checked?.plan ?? end?.run;
+  const command = `tickets ${verb}`;
   const result = failure === undefined ? resultOf(summary, checked) : "failed";
-  return {
-    title: `${environment?.name ?? `tickets ${verb}`}, ${localTime(startedAt)}: ${result}`,
-    made: madeOf(startedAt, `tickets ${verb}${run === undefined ? "" : `, run ${run}`}`, context),
-    tiles: summary === undefined ? [] : tilesOf(summary),
+  const subject: Subject = {
+    ...{ environment, summary, checked, understood },
+    title: `${environment?.name ?? command}, ${localTime(startedAt)}: ${result}`,
+    made: `${command}${run === undefined ? "" : `, run ${run}`} · ${fullTime(startedAt)}`,
     verdict: failure === undefined ? commandVerdict(noted, summary, exitCode, context) : failedVerdict(failure),
-    sections: [
-      ...(figures && environment ? doubtSection(figures, environment) : []),
-      ...(checked === undefined ? [] : problemSection(checked, context)),
-      ...runSections(figures),
-      ...inputSection(plan?.inputs ?? [], inputs),
-      factSection([
-        ["run", run],
-        ["command", `tickets ${verb}`],
-        ["exit code", describeExit(exitCode)],
-        ["began", localTime(startedAt)],
-        ["took", durationText(Date.now() - startedAt.getTime())],
-        ...(environment === undefined ? [] : environmentFacts(environment, context)),
-        ...(end === undefined ? [] : [orderFact(end.run, end.lanes)]),
-        ...outputFacts(summary, context),
-        machineFact(context),
-      ]),
+    figures: run && environment ? await runFigures(context, environment, run) : undefined,
+    inputs: (checked?.plan ?? end?.run)?.inputs ?? [],
+    facts: [
+      ["command", command],
+      ["exit code", describeExit(exitCode)],
+      ["began", localTime(startedAt)],
+      ["took", durationText(Date.now() - startedAt.getTime())],
     ],
+    order: end && orderOf(end.run, end.lanes),
   };
+  return reportOf(subject, context);
 }
 
 /** What the ledger knows of a run. */
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
   const { run, summary, chunks, counts } = figures;
-  const { next } = summary;
-  const lead = summary.actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
-  return {
+  const { next, actions } = summary;
+  const lead = actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
+  const subject: Subject = {
+    ...{ environment, summary, figures, checked: undefined, understood: [] },
     title: `${environment.name}, ${localTime(run.createdAt)}: ${resultOf(summary, undefined)}`,
-    made: madeOf(new Date(), `run ${run.run} as the ledger has it`, context),
-    tiles: tilesOf(summary),
+    made: `run ${run.run} as the ledger has it · ${fullTime(new Date())}`,
     verdict: verdictOf(summary, counts.inFlight, [], next === null ? [] : [{ lead, command: next }]),
+    inputs: run.inputs,
+    facts: [
+      ["state", run.state],
+      ["exit code", run.exitCode === undefined ? undefined : describeExit(run.exitCode)],
+      ["began", localTime(run.createdAt)],
+      ["ended", run.endedAt && localTime(run.endedAt)],
+      ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
+    ],
+    order: orderOf(run, new Set(chunks.map(({ lane }) => lane)).size),
+  };
+  return reportOf(subject, context);
+}
+
+/** What is known of a command or a run. */
+interface Subject extends Pick<Report, "title" | "made" | "verdict">, Pick<Noted, "checked"> {
+  readonly environment: Environment | undefined;
+  readonly summary: Summary | undefined;
+  readonly figures: RunFigures | undefined;
+  readonly inputs: Parameters<typeof inputSection>[0];
+  readonly understood: readonly UnderstoodInput[];
+  readonly facts: readonly Fact[];
+  readonly order: string | undefined;
+}
+
+function reportOf({ title, made, verdict, summary, figures, ...subject }: Subject, context: Context): Report {
+  const { environment, checked } = subject;
+  const { cwd, verbose, version } = context;
+  const { run = null, output = null, rejects = [] } = summary ?? {};
+  const where = environment?.kind === "sandbox" ? "built in: nothing left this machine" : environment?.baseUrl;
+  const system = `Node ${process.versions.node}, ${process.platform} ${cleanText(release())} on ${cleanText(hostname())}`;
+  return {
+    ...{ title, verdict },
+    made: `${made} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
+    tiles: summary === undefined ? [] : tilesOf(summary),
     sections: [
-      ...doubtSection(figures, environment),
-      ...runSections(figures),
-      ...inputSection(run.inputs, []),
-      factSection([
-        ["run", run.run],
-        ["state", run.state],
-        ["exit code", run.exitCode === undefined ? undefined : describeExit(run.exitCode)],
-        ["began", localTime(run.createdAt)],
-        ["ended", run.endedAt && localTime(run.endedAt)],
-        ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
-        ...environmentFacts(environment, context),
-        orderFact(run, new Set(chunks.map(({ lane }) => lane)).size),
-        ...outputFacts(summary, context),
-        machineFact(context),
+      ...(figures && environment ? doubtSection(figures, environment) : []),
+      ...(checked === undefined ? [] : problemSection(checked, context)),
+      ...(figures === undefined ? [] : runSections(figures)),
+      ...inputSection(subject.inputs, subject.understood),
+      ...aboutSection([
+        ["run", run ?? undefined],
+        ...subject.facts,
+        ["environment", environment && `${environment.name} (${where})`],
+        ["ledger", environment && ledgerPlace(environment, cwd)],
+        ["order", subject.order],
+        ["promises", output === null ? undefined : displayPath(output, cwd)],
+        ["rejects", rejects.map((path) => displayPath(path, cwd)).join(", ") || undefined],
+        ["report made by", `tickets ${version()}, ${system}`],
       ]),
     ],
   };
 }
 
-const runSections = (figures: RunFigures | undefined) =>
-  figures === undefined
-    ? []
-    : [...rejectionSection(figures.rejections), ...eventSection(figures.byEvent), ...sendingSection(figures.times)];
-
-function madeOf(at: Date, what: string, { verbose }: Context): string {
-  return `${what} · ${fullTime(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
-}
+const orderOf = ({ options }: Run, lanes: number): string =>
+  `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`;
 
 /** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
 function resultOf(summary: Summary | undefined, checked: CheckedInput | undefined): string {
@@ -238,29 +247,3 @@ function stopLines({ end }: Noted, context: Context): readonly string[] {
     if (end !== undefined) sayStop({ ...context, reporter }, end, stop, at === 0);
   return lines;
 }
-
-function environmentFacts(environment: Environment, { cwd }: Context): readonly Fact[] {
-  const { name, kind, baseUrl } = environment;
-  return [
-    ["environment", `${name} (${kind === "sandbox" ? "built in: nothing left this machine" : baseUrl})`],
-    ["ledger", ledgerPlace(environment, cwd)],
-  ];
-}
-
-const orderFact = ({ options }: Run, lanes: number): Fact => [
-  "order",
-  `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`,
-];
-
-function outputFacts(summary: Summary | undefined, { cwd }: Context): readonly Fact[] {
-  const { output = null, rejects = [] } = summary ?? {};
-  return [
-    ["promises", output === null ? undefined : displayPath(output, cwd)],
-    ["rejects", rejects.length === 0 ? undefined : rejects.map((path) => displayPath(path, cwd)).join(", ")],
-  ];
-}
-
-const machineFact = ({ version }: Context): Fact => [
-  "report made by",
-  `tickets ${version()}, Node ${process.versions.node}, ${process.platform} ${cleanText(release())} on ${cleanText(hostname())}`,
-];

@@ -22,17 +22,17 @@ import {
   type Status,
   waitsForPerson,
 } from "../run/status.ts";
-import type { Summary } from "../run/summary.ts";
+import { hasUnsentRows } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
-import { failureText, type Reporter } from "./reporter.ts";
+import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
 import { describeActions, describeRows } from "./summary.ts";
-import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
-import { describeHolder, sayNeverSent } from "./words.ts";
+import { columnsOf, layOutSentences } from "./table.ts";
+import { describeHolding, sayNeverSent } from "./words.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -44,33 +44,28 @@ export interface StatusOptions extends EnvironmentOptions {
   readonly json: boolean;
 }
 
+/** Runs that are listed, beside those that are open. */
+const RUNS_SHOWN = 20;
+
 export async function status(options: StatusOptions, context: Context): Promise<number> {
-  const { reporter } = context;
-  const { run: name, maxAge, metrics } = options;
-  if (name !== undefined && maxAge !== undefined)
-    throw new Failure("usage", "--max-age is about all runs of an environment, not about one.", {
-      hint: "Leave the run or --max-age out.",
-    });
-  if (name !== undefined && metrics !== undefined)
-    throw new Failure("usage", "--metrics is about an environment, not about one run.", {
-      hint: "Leave the run or --metrics out.",
-    });
+  const { reporter, cwd } = context;
+  const { run, maxAge, metrics } = options;
+  if (run !== undefined && maxAge !== undefined)
+    throw refuseOfRun("--max-age", "about all runs of an environment, not about one.");
+  if (run !== undefined && metrics !== undefined)
+    throw refuseOfRun("--metrics", "about an environment, not about one run.");
   const { core, environment } = await openSettings(context, options, "any");
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
-    await writeMetrics(metrics, context.cwd, metricsOf(environment.name, found));
+    await writeMetrics(metrics, cwd, metricsOf(environment.name, found));
   }
   if (problem !== undefined) reporter.error(failureText(problem));
   const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
-  if (!hasLedger && name !== undefined && problem === undefined) throw noLedger(environment, context.cwd);
-  if (hasLedger && name !== undefined) {
-    if (options.chunk === undefined) showRun(options, await runStatus(environment, name), context);
-    else {
-      const { chunk, actions } = await chunkActions(environment, name, options.chunk);
-      sayActions(chunk, actions, context);
-    }
+  if (!hasLedger && run !== undefined && problem === undefined) throw noLedger(environment, cwd);
+  if (hasLedger && run !== undefined) {
+    await showRun(run, options, environment, context);
     return exitCode;
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
@@ -81,107 +76,88 @@ export async function status(options: StatusOptions, context: Context): Promise<
   return sayAge(found.succeeded, maxAge, environment.name, context);
 }
 
-/** Runs that are listed, beside those that are open. */
-const RUNS_SHOWN = 20;
+const refuseOfRun = (flag: string, why: string): Failure =>
+  new Failure("usage", `${flag} is ${why}`, { hint: `Leave the run or ${flag} out.` });
 
 /** The document of `status --json`. */
 function toDocument({ succeeded, failed, unstarted, runs, team, holder }: Status) {
   return {
-    lastSuccess: succeeded === undefined ? null : toEnd(succeeded),
-    lastFailure: failed === undefined ? null : toEnd(failed),
-    notStarted: unstarted === undefined ? null : toEnd(unstarted),
-    runs: runs.map(({ summary, counts, run }) => ({
-      ...summary,
-      inFlight: counts.inFlight,
-      files: filesOf(run),
-    })),
+    ...{ lastSuccess: toEnd(succeeded), lastFailure: toEnd(failed), notStarted: toEnd(unstarted) },
+    runs: runs.map(({ summary, counts, run }) => ({ ...summary, inFlight: counts.inFlight, files: filesOf(run) })),
     lock: holder === undefined ? null : { ...holder, host: holder.host ?? null },
-    ...(team !== undefined && {
+    ...(team && {
       workers: team.workers.map(({ worker, pid, ...rest }) => ({
         ...{ ...rest, process: pid },
         lanes: lanesOf(team, worker).map(laneOf),
       })),
-      lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: holderOf(team, lane) !== undefined })),
+      lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: isHeld(team, lane) })),
       lastMinute: team.lastMinute,
     }),
   };
 }
 
 /** How a command ended. */
-const toEnd = (invocation: Invocation) => {
+function toEnd(invocation: Invocation | undefined) {
+  if (invocation === undefined) return null;
   const { command, files, exitCode, error = null, run = null, durationMs } = invocation;
   return { endedAt: endedAt(invocation), command, files, exitCode, error, run, durationMs };
-};
+}
 
-const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
-const laneOf = ({ run, lane, actions, inFlight }: Team["lanes"][number]) => ({
+const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
+const laneOf = ({ run, lane, actions, inFlight: beingSent }: Team["lanes"][number]) => ({
   run,
   lane,
   actions,
-  beingSent: inFlight,
+  beingSent,
 });
-const holderOf = ({ workers }: Team, lane: OpenLane): Worker | undefined =>
-  workers.find(({ worker }) => worker === lane.worker);
+const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
+const isHeld = ({ workers }: Team, lane: OpenLane): boolean => workers.some(({ worker }) => worker === lane.worker);
+
+/** Where and when it is shown. */
+interface Surface {
+  readonly time: ReturnType<typeof localTimes>;
+  readonly now: number;
+  readonly columns: number;
+  readonly out: (text: string) => void;
+}
 
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
 function sayStatus(
   { succeeded, failed, unstarted, runs, holder, team }: Status,
   environment: Environment,
-  { reporter, stdout }: Context,
+  { reporter: { out }, stdout }: Context,
 ): void {
-  const surface: Surface = { time: localTimes(), now: Date.now(), columns: columnsOf(stdout), reporter };
-  const { time } = surface;
-  reporter.out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, surface)}\n`);
-  if (failed !== undefined) reporter.out(`last failure  ${describeEnd(failed, surface)}\n`);
-  if (unstarted !== undefined) reporter.out(`not started   ${describeEnd(unstarted, surface)}\n`);
-  if (holder !== undefined)
-    reporter.out(
-      `at work       ${describeHolder(holder)} since ${time(holder.since)}: ${cleanText(holder.command, 200)}\n`,
-    );
+  const surface: Surface = { time: localTimes(), now: Date.now(), columns: columnsOf(stdout), out };
+  out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, surface)}\n`);
+  if (failed !== undefined) out(`last failure  ${describeEnd(failed, surface)}\n`);
+  if (unstarted !== undefined) out(`not started   ${describeEnd(unstarted, surface)}\n`);
+  if (holder !== undefined) out(`at work       ${describeHolding(holder, surface.time)}\n`);
   const toDecide = runs.filter(waitsForPerson);
   if (toDecide.length > 0) {
     const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
-    reporter.out(`\nTo decide:\n${lines.join("")}`);
+    out(`\nTo decide:\n${lines.join("")}`);
   }
   if (team !== undefined) sayTeam(team, surface);
-  const [unfinished, finished] = [true, false].map((isOpen) => runs.filter((run) => isUnfinished(run) === isOpen));
+  const unfinished = runs.filter(isUnfinished);
   sayRuns("Not finished", unfinished, surface);
-  if (team === undefined) sayHowTheyGoOn(unfinished ?? [], environment, reporter);
-  sayRuns("Finished", finished, surface);
-}
-
-/** Of those that nobody has to decide about: they were stopped, killed, or are being sent. */
-function sayHowTheyGoOn(
-  unfinished: readonly RunStatus[],
-  environment: Environment,
-  { out }: Pick<Reporter, "out">,
-): void {
-  const [first] = unfinished.filter((run) => !waitsForPerson(run));
-  if (first === undefined) return;
-  out(
-    `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(first.run.run, environment)}\n`,
+  const waiting = unfinished.find((run) => !waitsForPerson(run));
+  // It was stopped, killed, or is being sent.
+  if (team === undefined && waiting !== undefined)
+    out(
+      `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(waiting.run.run, environment)}\n`,
+    );
+  sayRuns(
+    "Finished",
+    runs.filter((run) => !isUnfinished(run)),
+    surface,
   );
 }
 
 /** `run 7f3a0c11, in doubt, 2 of 20 actions` */
 function describeQuestion({ run, counts, summary: { actions } }: RunStatus): string {
-  const what = waits(run, counts).replace(/^, /, "");
   const open = counts.inDoubt + counts.refused;
-  return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
-}
-
-function sayWorkers(title: string, workers: readonly Worker[], team: Team, { time, columns, reporter }: Surface): void {
-  if (workers.length === 0) return;
-  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
-    `${cleanText(host, 60)} ${pid}`,
-    time(since),
-    `${describeAge(seenAgoMs)} ago`,
-    lanesOf(team, worker)
-      .map(({ lane }) => lane)
-      .join(" ") || "-",
-    cleanText(command, 60),
-  ]);
-  reporter.out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
+  const share = open === 0 ? [] : [`${number(open)} of ${count(actions.total, "action")}`];
+  return [`run ${run.run}`, ...waitsFor(run, counts), ...share].join(", ");
 }
 
 /** Who sends what on all machines, where several may, and how much is left. */
@@ -192,28 +168,46 @@ function sayTeam(team: Team, surface: Surface): void {
   sayWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
   if (lanes.length === 0) return;
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
-  const free = lanes.filter((lane) => holderOf(team, lane) === undefined).length;
+  const free = lanes.filter((lane) => !isHeld(team, lane)).length;
   const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
-  surface.reporter.out(
+  surface.out(
     `\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}; ${number(lastMinute)} answered in the last minute.\n`,
   );
 }
 
-/** Where and when it is shown. */
-interface Surface {
-  readonly time: ReturnType<typeof localTimes>;
-  readonly now: number;
-  readonly columns: number;
-  readonly reporter: Reporter;
+function sayWorkers(title: string, workers: readonly Worker[], team: Team, { time, columns, out }: Surface): void {
+  if (workers.length === 0) return;
+  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
+    `${cleanText(host, 60)} ${pid}`,
+    time(since),
+    `${describeAge(seenAgoMs)} ago`,
+    lanesOf(team, worker)
+      .map(({ lane }) => lane)
+      .join(" ") || "-",
+    cleanText(command, 60),
+  ]);
+  out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
 }
 
-const COLUMNS = ["run", "began", "state", "exit", "took", "files", "actions"] as const;
-
-function sayRuns(title: string, runs: readonly RunStatus[] = [], { time, columns, reporter }: Surface): void {
+/** `7f3a0c11  28 Nov 03:00  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
+function sayRuns(title: string, runs: readonly RunStatus[], { time, columns, out }: Surface): void {
   if (runs.length === 0) return;
-  const rows = runs.map((run) => rowOf(run, time));
-  reporter.out(`\n${title}:\n${layOutSentences(COLUMNS, rows, columns)}`);
+  const rows = runs.map(({ run, counts, summary }) => [
+    run.run,
+    time(run.createdAt),
+    describeState(run, counts),
+    String(run.exitCode ?? "-"),
+    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeAge(summary.durationMs),
+    describeFirst(filesOf(run)),
+    describeActions(summary.actions, counts.inFlight),
+  ]);
+  const names = ["run", "began", "state", "exit", "took", "files", "actions"];
+  out(`\n${title}:\n${layOutSentences(names, rows, columns)}`);
 }
+
+/** `sales.csv and 2 more`, without its folder: a table has little room. */
+const describeFirst = ([first, ...others]: readonly string[]): string =>
+  first === undefined ? "-" : `${cleanText(basename(first), 30)}${andMore(others.length)}`;
 
 /** As far the clocks of machines that share a ledger may be apart. */
 const CLOCKS_APART_MS = 60_000;
@@ -256,10 +250,6 @@ function describeFiles(files: readonly string[]): string {
   return `${shown.join(" ")}${andMore(files.length - FILES_SHOWN)}`;
 }
 
-/** `sales.csv and 2 more`, without its folder: a table has little room. */
-const describeFirst = ([first = "", ...others]: readonly string[]): string =>
-  `${cleanText(basename(first), 30)}${andMore(others.length)}`;
-
 /** `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
 export function describeAge(ms: number): string {
   const seconds = Math.max(0, ms) / 1000;
@@ -269,61 +259,70 @@ export function describeAge(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** `7f3a0c11  28 Nov 03:00  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
-function rowOf({ run, counts, summary }: RunStatus, time: Surface["time"]): TableRow {
-  const files = filesOf(run);
-  return [
-    run.run,
-    time(run.createdAt),
-    `${stateOf(run)}${waits(run, counts)}`,
-    String(run.exitCode ?? "-"),
-    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeAge(summary.durationMs),
-    files.length === 0 ? "-" : describeFirst(files),
-    describeActions(summary.actions, counts.inFlight),
-  ];
+/** `open, in doubt`; what was imported or adopted was not sent by this run. */
+function describeState(run: Run, counts: RunCounts): string {
+  const state = run.kind !== "sent" ? run.kind : run.state === "closing" ? "open" : run.state;
+  return [state, ...waitsFor(run, counts)].join(", ");
 }
 
-/** What was imported or adopted was not sent by this run. */
-function stateOf({ kind, state }: Run): string {
-  if (kind !== "sent") return kind;
-  return state === "closing" ? "open" : state;
+/** What keeps a run from its end. */
+function waitsFor({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts): readonly string[] {
+  if (state === "closing") return ["being closed", ...(inDoubt > 0 ? ["in doubt"] : [])];
+  if (inDoubt > 0) return ["in doubt"];
+  if (inFlight > 0) return ["being sent"];
+  if (refused > 0) return ["refused"];
+  return state === "open" && paused !== undefined ? ["stopped by a person"] : [];
 }
 
-const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
-
-function showRun(
-  { json }: StatusOptions,
-  { run, summary, counts, chunks, settlements }: RunDetails,
-  { reporter, cwd }: Context,
-): void {
-  if (json) {
-    reporter.out(`${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n`);
+async function showRun(
+  name: string,
+  { json, chunk: number }: StatusOptions,
+  environment: Environment,
+  context: Context,
+): Promise<void> {
+  const { reporter, cwd } = context;
+  if (number !== undefined) {
+    const { chunk, actions } = await chunkActions(environment, name, number);
+    sayActions(chunk, actions, context);
     return;
   }
+  const details = await runStatus(environment, name);
+  const { summary, counts } = details;
+  const { next, actions } = summary;
+  reporter.out(json ? `${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n` : describeRun(details, cwd));
+  if (!json && next !== null) reporter.info(`${NEXT[actions.inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
+}
+
+/** A line for each thing that is known of it. */
+function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, cwd: string): string {
   const time = localTimes();
+  const isSent = run.kind === "sent";
   const lines = [
-    `run ${run.run} of ${time(run.createdAt)}: ${stateOf(run)}${waits(run, counts)}`,
+    `run ${run.run} of ${time(run.createdAt)}: ${describeState(run, counts)}`,
     ...run.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}${run.kind === "imported" ? "" : `: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`}`,
     ),
-    ...(summary.rows.invalid + summary.rows.held === 0 ? [] : [describeRows(summary.rows)]),
+    ...(hasUnsentRows(summary.rows) ? [describeRows(summary.rows)] : []),
     describeActions(summary.actions, counts.inFlight),
-    ...chunks.map(
-      ({ state, count: actions, httpStatus, detail, ...chunk }) =>
-        `chunk ${chunkNumber(chunk)}: ${state}, ${count(actions, "action")}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
-    ),
+    ...chunks.map(describeChunk),
     ...settlements.map(
       ({ chunk, ...how }) =>
         `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
     ),
-    ...(run.endedAt === undefined || run.kind !== "sent" ? [] : [`took ${describeAge(summary.durationMs)}`]),
-    ...(run.exitCode === undefined || run.exitCode === EXIT_CODES.ok ? [] : [`exit ${run.exitCode}`]),
+    ...(isSent && run.endedAt !== undefined ? [`took ${describeAge(summary.durationMs)}`] : []),
+    ...(run.exitCode ? [`exit ${run.exitCode}`] : []),
     ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
   ];
-  reporter.out(`${lines.join("\n")}\n`);
-  sayNext(reporter, summary);
+  return `${lines.join("\n")}\n`;
+}
+
+/** `chunk 2: refused, 12 actions, HTTP 400, …`; a detail that names the status says it once. */
+function describeChunk({ state, count: actions, httpStatus, detail = "", ...chunk }: Chunk): string {
+  const status = httpStatus === undefined || detail.startsWith(`HTTP ${httpStatus}`) ? [] : [`HTTP ${httpStatus}`];
+  const why = detail === "" ? [] : [cleanText(detail, 200)];
+  return `chunk ${chunkNumber(chunk)}: ${[state, count(actions, "action"), ...status, ...why].join(", ")}`;
 }
 
 /** A document a line. */
@@ -342,16 +341,4 @@ function sayActions(
     const document = { source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state };
     out(`${escapeUnseen(stringifyJson(document))}\n`);
   }
-}
-
-function waits({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts): string {
-  if (state === "closing") return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;
-  if (inDoubt > 0) return ", in doubt";
-  if (inFlight > 0) return ", being sent";
-  if (refused > 0) return ", refused";
-  return state === "open" && paused !== undefined ? ", stopped by a person" : "";
-}
-
-function sayNext({ info }: Reporter, { next, actions: { inDoubt } }: Pick<Summary, "next" | "actions">): void {
-  if (next !== null) info(`${NEXT[inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
 }

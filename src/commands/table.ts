@@ -8,16 +8,25 @@ export type TableRow = readonly string[];
 /** What parts the columns. */
 const GAP = "  ";
 
+/** How wide each column is. */
+export const widthsOf = (rows: readonly TableRow[]): readonly number[] =>
+  (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => textWidth(row[at] ?? ""))));
+
+export const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
+
+/** The cells beside each other, below those of other rows. */
+export const inColumns = (cells: TableRow, widths: readonly number[]): string =>
+  cells
+    .map((text, at) => padded(text, widths[at] ?? 0))
+    .join(GAP)
+    .trimEnd();
+
 /** @param columns of the terminal; infinite elsewhere. */
 export function layOut(names: readonly string[], rows: readonly TableRow[], columns: number): string {
-  const widths = names.map((name, at) => Math.max(...[name, ...rows.map((row) => row[at] ?? "")].map(textWidth)));
+  const widths = widthsOf([names, ...rows]);
   const width = widths.reduce((sum, each) => sum + each, (names.length - 1) * GAP.length);
   if (width > columns) return blocks(names, rows);
-  const line = (cells: TableRow): string =>
-    `${cells
-      .map((text, at) => `${text}${" ".repeat((widths[at] ?? 0) - textWidth(text))}`)
-      .join(GAP)
-      .trimEnd()}\n`;
+  const line = (cells: TableRow): string => `${inColumns(cells, widths)}\n`;
   return [names, widths.map((each) => "─".repeat(each)), ...rows].map(line).join("");
 }
 
@@ -29,13 +38,8 @@ const LEAST_LAST = 20;
  * as it has room for a few words.
  */
 export function layOutSentences(names: readonly string[], rows: readonly TableRow[], columns: number): string {
-  const before = names
-    .slice(0, -1)
-    .reduce(
-      (sum, name, at) => sum + GAP.length + Math.max(...[name, ...rows.map((row) => row[at] ?? "")].map(textWidth)),
-      0,
-    );
-  const room = columns - before;
+  const before = widthsOf([names, ...rows]).slice(0, -1);
+  const room = columns - before.reduce((sum, width) => sum + width + GAP.length, 0);
   if (room < LEAST_LAST) return blocks(names, rows, columns);
   const folded = rows.flatMap((row) => {
     const [first = "", ...rest] = foldWords(row.at(-1) ?? "", room);
@@ -45,13 +49,13 @@ export function layOutSentences(names: readonly string[], rows: readonly TableRo
   return layOut(names, folded, columns);
 }
 
-/** Lines no wider than `room` unless a word is. */
-function foldWords(text: string, room: number): readonly string[] {
+/** Lines no wider than `room` unless a word is; all but the first begin with `indent`. */
+export function foldWords(text: string, room: number, indent = ""): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
     if (last !== undefined && textWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
+    else lines.push(lines.length === 0 ? word : `${indent}${word}`);
   }
   return lines;
 }
@@ -64,9 +68,8 @@ function blocks(names: readonly string[], rows: readonly TableRow[], columns = N
   const block = (row: TableRow): string =>
     row
       .map((text, at) => {
-        const name = names[at] ?? "";
         const value = Number.isFinite(room) ? foldWords(text, room).join(below) : text;
-        return text === "" ? "" : `${name}${" ".repeat(width - textWidth(name))}${GAP}${value}\n`;
+        return text === "" ? "" : `${padded(names[at] ?? "", width)}${GAP}${value}\n`;
       })
       .join("");
   return rows.map(block).join("\n");

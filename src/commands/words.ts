@@ -256,3 +256,7 @@ const settledBefore = (run: string, { chunk, ...how }: Settlement): string =>
 /** `process 4711 on db2` */
 export const describeHolder = ({ pid, host }: LockHolder): string =>
   `process ${pid}${host === undefined ? "" : ` on ${cleanText(host, 100)}`}`;
+
+/** `process 4711 on db2 since 28 Nov 03:00: tickets stream` */
+export const describeHolding = (holder: LockHolder, time: (at: string) => string): string =>
+  `${describeHolder(holder)} since ${time(holder.since)}: ${cleanText(holder.command, 200)}`;

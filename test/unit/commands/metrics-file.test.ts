@@ -14,12 +14,15 @@ const NIGHT: Metrics = {
     },
   },
   ledger: {
-    lastSuccess: "2026-02-28T03:00:00.000Z",
-    doubts: 2,
-    unfinishedRuns: 1,
-    bytes: 4096,
-    team: { workers: 3, backlog: 700, lastMinute: 60 },
-  },
+    succeeded: { startedAt: "2026-02-28T02:59:48.000Z", durationMs: 12_000 },
+    runs: [{ run: { state: "open" }, counts: { inDoubt: 2, refused: 0 } }],
+    size: { bytes: 4096, actions: 0 },
+    team: {
+      workers: [1, 2, 3].map((worker) => ({ worker, seenAgoMs: 0 })),
+      lanes: [{ actions: 700 }],
+      lastMinute: 60,
+    },
+  } as unknown as Metrics["ledger"], // what is counted of it
 };
 
 const samplesIn = (text: string): readonly string[] => text.split("\n").filter((line) => /^[^#]/.test(line));
@@ -65,7 +68,7 @@ test("what is not known is left out, and no success yet is 0", () => {
     'tickets_last_run_exit_code{environment="a"} 5',
     'tickets_last_run_duration_seconds{environment="a"} 0.01',
   ]);
-  const ledger = { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0, team: undefined };
+  const ledger = { succeeded: undefined, runs: [], size: { bytes: 0, actions: 0 }, team: undefined };
   expect(samplesIn(metricsText({ environment: "a", last: undefined, ledger }))[0]).toBe(
     'tickets_last_success_timestamp_seconds{environment="a"} 0',
   );

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runOnEnd, withoutKeys } from "../../../src/commands/on-end.ts";
+import { runOnEnd, withoutKeys } from "../../../src/commands/after-run.ts";
 
 const NEVER = new AbortController().signal;
 const ENOUGH_MS = 600_000;
