@@ -78,7 +78,7 @@ const LONGEST = [
   "e2e/workers",
   "e2e/published",
   "e2e/postgres",
-  "ledger/postgres/sessions",
+  "ledger/postgres",
   "crash/every-call",
   "crash/power-cut",
   "crash/boundaries",

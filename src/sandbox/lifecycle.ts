@@ -14,7 +14,7 @@ import { isId } from "./item.ts";
 import type { EventRow, State, StoredFields, TicketRow } from "./state.ts";
 
 /** Why an item was refused. `invalid` is a broken field or resale rule; the others are about what is registered. */
-export type RefusalCode =
+type RefusalCode =
   | "invalid"
   | "event_exists"
   | "event_not_found"

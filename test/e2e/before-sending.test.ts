@@ -110,16 +110,6 @@ onLinux("a home in /dev/null ends the command with a sentence", { tags: ["long"]
   endsWithSentence("/dev/null", "a file of that name is in the way"),
 );
 
-test("a state folder that is a file ends the command with a sentence", async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(1));
-  const env = { ...service.env, TICKETS_STATE_DIR: place.path("sales.csv") };
-  const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
-  expect([exitCode, stderr]).toEqual([10, expect.stringContaining("a file of that name is in the way")]);
-  expect(service.connections()).toBe(0);
-});
-
 describe("a proxy", () => {
   async function openProxy(status: number) {
     let asked = 0;

@@ -203,16 +203,6 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(0);
   });
 
-  test("is given up by a person who moves the list of runs away", { tags: ["long"] }, async () => {
-    const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"));
-    loseLedger(rig);
-    rmSync(listOf(rig));
-    rig.place.write("sales.csv", salesTable(20, { first: 100 }));
-    const command = ["stream", "sales.csv", "--env", "playground", "-o", "b.ndjson"];
-    expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
-  });
-
   test("holds no second run of what an open one has planned: that is closed before the import", async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));

@@ -3,37 +3,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { generateTwins } from "../../scripts/fixtures.ts";
-import { openEngine } from "../../src/sandbox/engine.ts";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
-const EVENTS = fixture("events.csv");
 const SALES = fixture("sales.csv");
 
 /** Every kind of export, in an order in which a service takes them. */
 const STEMS = ["events", "event-updates", "sales", "updates", "resales", "scans", "checkins", "claims"];
-
-test("events and sales go to the sandbox once; the same command again sends nothing and says so", async () => {
-  const place = openWorkplace({ isWarm: true });
-  const first = await place.tickets(["stream", EVENTS, SALES]);
-  expect(first.exitCode).toBe(0);
-  expect(first.stdout).toBe("");
-  expect(first.stderr).toContain("NEW");
-  expect(first.stderr).toContain("12,040 actions: 12,040 accepted.");
-  expect(first.stderr.trimEnd().split("\n").at(-1)).toBe("SANDBOX: nothing left this machine.");
-  const promises = place.read("promises.sandbox.ndjson");
-  expect(readPromises(promises)).toHaveLength(12_040);
-
-  const { summary, ...again } = await place.summary(["stream", EVENTS, SALES]);
-  expect(again.exitCode).toBe(0);
-  expect(again.stderr).toMatch(/nothing new/i);
-  expect(summary).toMatchObject({ state: "nothing new", actions: { total: 12_040, alreadySent: 12_040, changed: 0 } });
-  expect(place.read("promises.sandbox.ndjson")).toBe(promises);
-
-  using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
-  expect(engine.counts()).toMatchObject({ requests: 3, accepted: 12_040, refused: 0 });
-});
 
 test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
   tags: ["long"],

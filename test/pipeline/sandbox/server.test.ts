@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -8,6 +7,7 @@ import { json } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
+import { parseFaultScript } from "../../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { send } from "../../support/requests.ts";
 import { call, JSON_TYPE, newEvent, said, sales, sold, start, stream } from "../../support/sandbox.ts";
@@ -377,21 +377,6 @@ describe("control", () => {
     expect((await call(sandbox, "GET", "/control/processed?after=x")).status).toBe(400);
   });
 
-  test("shows counts, events and tickets", async () => {
-    const sandbox = await start();
-    const ticketId = "T/1 ä";
-    await stream(sandbox, [newEvent(), sold(ticketId)]);
-    const get = async (query: string) => said(await call(sandbox, "GET", `/control/state${query}`));
-    const { instanceId } = sandbox;
-    expect(await get("")).toMatchObject({ instanceId, accepted: 2, events: 1, tickets: 1 });
-    expect(await get(`?ticketId=${encodeURIComponent(ticketId)}`)).toMatchObject({
-      nftId: "SANDBOX-1-1",
-      onChain: { ticketId: createHash("sha256").update(ticketId).digest("hex") },
-    });
-    expect(await get("?nftId=SANDBOX-1-1")).toMatchObject({ ticketId });
-    expect(await get("?eventId=E9")).toEqual({ message: "Not Found" });
-  });
-
   test("sets a promise's status, which the status endpoint gives", async () => {
     const sandbox = await start();
     const { actionPromise } = said(await stream(sandbox, [newEvent()])).data[0];
@@ -416,6 +401,32 @@ describe("control", () => {
     expect(await put(metadataTemplateId, [{ trait: 1 }])).toBe(400);
     await stream(sandbox, [newEvent({ metadataTemplateId }), sold("T1")]);
     expect(sandbox.engine.ticket({ ticketId: "T1" })?.fields.metadataAttributes).toEqual(list);
+  });
+});
+
+describe("the faults", () => {
+  const ITEMS = [newEvent(), sold("T1")];
+  const startWith = (...rules: readonly object[]) => start({ faults: parseFaultScript({ seed: 1, rules }, "test") });
+  const control = (sandbox: Sandbox, method: string, body?: unknown) => call(sandbox, method, "/control/faults", body);
+
+  test("sets and clears faults; requests are counted from there", async () => {
+    const sandbox = await startWith();
+    await stream(sandbox, ITEMS);
+    const script = { seed: 3, rules: [{ fault: "status", status: 503, on: { request: 2 } }] };
+    expect(said(await control(sandbox, "PUT", script))).toEqual({ requests: 0, script });
+    const statuses = [];
+    for (let n = 0; n < 3; n += 1) statuses.push((await stream(sandbox, ITEMS)).status);
+    expect(statuses).toEqual([200, 503, 200]);
+    expect(said(await control(sandbox, "GET"))).toEqual({ requests: 3, script });
+    await control(sandbox, "DELETE");
+    expect(said(await control(sandbox, "GET"))).toEqual({ requests: 0, script: { rules: [] } });
+  });
+
+  test("says what is wrong with a script and keeps the old one", async () => {
+    const sandbox = await startWith({ fault: "status", status: 503 });
+    const refused = await control(sandbox, "PUT", { rules: [{ fault: "expolde" }] });
+    expect([refused.status, said(refused).message]).toEqual([400, expect.stringContaining("rules[0].fault")]);
+    expect((await stream(sandbox, ITEMS)).status).toBe(503);
   });
 });
 
@@ -509,15 +520,6 @@ describe("start and end", () => {
     const message = expect.stringContaining(String(port));
     await expect(start({ port })).rejects.toMatchObject({ code: "usage", message });
     for (const none of [-1, 65_536, 1.5]) await expect(start({ port: none })).rejects.toMatchObject({ code: "usage" });
-  });
-
-  test("an engine of the caller stays open, one of its own is closed", async () => {
-    using engine = openEngine({ path: ":memory:" });
-    await (await startSandbox({ engine }))[Symbol.asyncDispose]();
-    expect(engine.counts().requests).toBe(0);
-    const owned = await start();
-    await owned[Symbol.asyncDispose]();
-    expect(() => owned.engine.counts()).toThrow();
   });
 
   test("a signal ends it, with requests that are being held", async () => {

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseFaultText } from "../../../src/sandbox/fault-text.ts";
 import { FAULTS, openFaults, parseFaultScript } from "../../../src/sandbox/faults.ts";
-import { httpDate } from "../../../src/sandbox/misbehave.ts";
 
 const script = (rules: readonly object[], seed?: number) => parseFaultScript({ rules, ...(seed && { seed }) }, "test");
 
@@ -87,13 +86,6 @@ describe("a fault script", () => {
     const [table = ""] = faults.split("\n## ");
     expect([...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name)).toEqual(FAULTS);
   });
-});
-
-test("dates are written in the three forms of HTTP", () => {
-  const at = new Date("1994-11-06T08:49:37Z");
-  expect(httpDate(at)).toBe("Sun, 06 Nov 1994 08:49:37 GMT");
-  expect(httpDate(at, "rfc850")).toBe("Sunday, 06-Nov-94 08:49:37 GMT");
-  expect(httpDate(at, "asctime")).toBe("Sun Nov  6 08:49:37 1994");
 });
 
 const FOLDER = new URL("../../../fixtures/faults/", import.meta.url);

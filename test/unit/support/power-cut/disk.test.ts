@@ -64,20 +64,6 @@ test("an fsync counts once it has ended", () => {
   expect(read("old.txt")).toBe("old+1");
 });
 
-test("an fsync counts that tells its file by the name from which another thread is renaming it", () => {
-  const { folder, path, cut, read } = openPlace();
-  cut(
-    [
-      append(path("old.txt"), "+1"),
-      { kind: "rename", path: path("old.txt"), to: path("new.txt") },
-      sync(path("old.txt")),
-      sync(folder),
-    ],
-    NOTHING,
-  );
-  expect(read("new.txt")).toBe("old+1");
-});
-
 test("a new file is lost with all that was forced to the disk in it, until its folder was", () => {
   const { folder, path, cut, read } = openPlace();
   const calls = [create(path("new.txt")), append(path("new.txt"), "new"), sync(path("new.txt"))];
@@ -85,21 +71,6 @@ test("a new file is lost with all that was forced to the disk in it, until its f
   expect(read("new.txt")).toBeUndefined();
   cut([...calls, sync(folder)], NOTHING);
   expect(read("new.txt")).toBe("new");
-});
-
-test("a folder that is not on the disk takes along what was forced to the disk in it", () => {
-  const { path, cut, read } = openPlace();
-  const calls: Operation[] = [
-    { kind: "mkdir", path: path("made"), mode: 0o700 },
-    create(path("made/a.txt")),
-    append(path("made/a.txt"), "a"),
-    sync(path("made/a.txt")),
-    sync(path("made")),
-  ];
-  cut(calls, NOTHING);
-  expect(read("made/a.txt")).toBeUndefined();
-  cut(calls, ALL);
-  expect(read("made/a.txt")).toBe("a");
 });
 
 test("a file that was renamed and not forced to the disk may stand empty under its new name", () => {
@@ -113,17 +84,4 @@ test("a file that was renamed and not forced to the disk may stand empty under i
   cut(calls, NOTHING);
   expect(read("kept/now.txt")).toBe("");
   expect(readdirSync(path("kept"))).toEqual(["now.txt"]);
-});
-
-test("what was done to a name is not there without what was done to it before", () => {
-  const { path, cut, read } = openPlace();
-  const calls: Operation[] = [
-    { kind: "remove", path: path("old.txt") },
-    create(path("old.txt")),
-    append(path("old.txt"), "other"),
-    create(path("kept/a.txt")),
-  ];
-  cut(calls, { ...ALL, name: (at) => at > 0 });
-  expect(read("old.txt")).toBe("old");
-  expect(read("kept/a.txt"), "another name").toBe("");
 });
