@@ -2,21 +2,23 @@
 
 import { ACTIONS, type ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
-import { type Columns, called } from "./columns.ts";
-import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
-import { type Column, hasFewValues } from "./evidence.ts";
-import {
-  areLogStates,
-  areStatuses,
-  isLogStateName,
-  namesLoss,
-  namesRowKind,
-  says,
-  timeKindOf,
-  WORDS,
-} from "./header-words.ts";
-import { ask, MOST_VALUES, rowsText, valuesText } from "./notes.ts";
+import type { Column } from "./evidence.ts";
+import { areLogStates, areStatuses, isLogStateName, namesLoss, namesRowKind, says } from "./header-words.ts";
+import { called, type Roles } from "./roles.ts";
 import { timeRule } from "./time-rules.ts";
+import {
+  ask,
+  type Comment,
+  type Entry,
+  flow,
+  type Line,
+  listOf,
+  MOST_VALUES,
+  rowsText,
+  text,
+  type Value,
+  valuesText,
+} from "./yaml.ts";
 
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
@@ -30,37 +32,34 @@ export function decidingOf(columns: readonly Column[], action: ActionName): Deci
   const of = (role: Role): readonly Column[] => columns.filter((column) => roleOf(column, action) === role);
   const status = of("status");
   // The surest first: by their names, then by what their values say.
-  const named = [...called(WORDS.status, status), ...status.filter(({ name }) => says(name, "status"))];
+  const named = [...called("status", status), ...status.filter(({ name }) => says(name, "status"))];
   return { status: [...new Set([...named, ...status])], mark: of("mark"), blank: of("blank"), entry: of("entry") };
 }
 
 function roleOf(column: Column, action: ActionName): Role | undefined {
-  const { name, times, filled, rows } = column;
+  const { name, times, timeKind, filled, rows, hasFewValues } = column;
   const isSale = action === "soldTicket";
   const isLoss = action === "invalidatedTicket";
   const isLog = action === "scannedTicket" || action === "checkedInTicket";
   const isState = says(name, "status");
-  if (ACTIONS[action].about === "event") return isState && hasFewValues(column) ? "status" : undefined;
-  const saysLoss = namesLoss(name) && timeKindOf(name) !== "other";
+  if (ACTIONS[action].about === "event") return isState && hasFewValues ? "status" : undefined;
+  const saysLoss = !isLoss && namesLoss(name) && timeKind !== "other";
   const saysLetIn = isLog && isLogStateName(name);
-  if (filled === 0) {
-    const isBlank = isLoss ? isState && !namesLoss(name) : isState || saysLoss || saysLetIn;
-    return isBlank ? "blank" : undefined;
-  }
+  if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysLetIn ? "blank" : undefined;
   const values = [...column.values.keys()];
-  const isFlag = hasFewValues(column) && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
+  const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
   const isStatus =
     isState ||
+    (isFlag && saysLoss) ||
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
     ((isSale || isLog) && areStatuses(values)) ||
     (isLog && (saysLetIn || areLogStates(values))) ||
-    ((isSale || isLoss) && namesRowKind(name) && values.length > 1) ||
-    (!isLoss && isFlag && saysLoss);
-  if (isStatus && hasFewValues(column)) return "status";
-  if (!isLoss && saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
+    ((isSale || isLoss) && namesRowKind(name) && values.length > 1);
+  if (isStatus && hasFewValues) return "status";
+  if (saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
   if (saysLetIn && times === undefined) return "mark";
-  return isSale && timeKindOf(name) === "entry" && (times !== undefined || isFlag) ? "entry" : undefined;
+  return isSale && timeKind === "entry" && (times !== undefined || isFlag) ? "entry" : undefined;
 }
 
 /**
@@ -70,48 +69,49 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
  * @param more - what is expected of other columns.
  */
 export function expectLines(
-  more: readonly Entry[],
+  more: readonly Line[],
   columns: readonly Column[],
   blanks: readonly Column[] = [],
 ): readonly Line[] {
   const statuses = columns
     .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
-    .map(({ name, values, filled, rows }) => ({
-      key: name,
-      value: [...values.keys(), ...(filled < rows ? [""] : [])],
+    .map((column) => ({
+      key: column.name,
+      value: listOf(textsIn(column)),
       note: "all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
     }));
   const empty = blanks.map(({ name }) => ({
     key: name,
-    value: "",
+    value: text(""),
     note: "as in all rows of this file; a row with something there that gives an action is an error",
   }));
   const block = [...more, ...statuses, ...empty];
   return block.length === 0 ? [] : [{ key: "expect", value: { block } }];
 }
 
+const textsIn = ({ values, filled, rows }: Column): readonly string[] =>
+  [...values.keys(), ...(filled < rows ? [""] : [])].map(text);
+
 /** What is expected of the currency: an amount in another than its event's would be taken for one in it. */
-export function currencyExpected(currency: Column | undefined): readonly Entry[] {
+export function currencyExpected({ currency, allRows }: Roles): readonly Entry[] {
   if (currency === undefined) return [];
-  const { name: key, values, filled, rows, allRows } = currency;
-  const [only = ""] = values.keys();
-  if (values.size === 1 && filled === rows)
-    return [{ key, value: only, note: `as in ${allRows}; a row with another that gives an action is an error` }];
+  const [only = "", ...others] = textsIn(currency);
+  const note = `as in ${allRows}; a row with another that gives an action is an error`;
+  if (others.length === 0) return [{ key: currency.name, value: only, note }];
   const asked = `the currency of the event, here ${valuesText(currency)}: a row with another one is an error. A list of them where the file has events of several`;
-  return [{ key, value: ask(asked) }];
+  return [{ key: currency.name, value: ask(asked) }];
 }
 
 /** What is expected of a number of tickets that is 1 in every row: two tickets would go as one. */
-export function oneExpected(one: Column | undefined): readonly Entry[] {
+export function oneExpected({ one }: Roles): readonly Entry[] {
   if (one === undefined) return [];
-  const { name: key, values, filled, rows } = one;
-  const texts = [...values.keys(), ...(filled < rows ? [""] : [])];
+  const texts = textsIn(one);
   const note = "each row is one ticket; a row with another number is an error, as it would be sent as one";
-  return [{ key, value: texts.length === 1 ? (texts[0] ?? "") : texts, note }];
+  return [{ key: one.name, value: texts.length === 1 ? (texts[0] ?? "") : listOf(texts), note }];
 }
 
-/** What a column must hold. */
-type Test = readonly [name: string, value: Value];
+/** What a column must hold, as YAML. */
+type Test = readonly [name: string, value: string];
 
 const BELOW_ZERO = flow({ below: "0" });
 
@@ -119,7 +119,7 @@ const BELOW_ZERO = flow({ below: "0" });
 export function whenLines(
   deciding: Deciding,
   action: ActionName,
-  { refunds }: Columns,
+  { refunds }: Roles,
   time: Column | undefined,
 ): readonly Line[] {
   if (action !== "soldTicket") return whenOf(laterTests(deciding, time));
@@ -133,22 +133,23 @@ export function whenLines(
 }
 
 const whenOf = (tests: readonly Test[], note?: string): readonly Line[] =>
-  tests.length === 0 ? [] : [{ key: "when", value: { flow: tests }, note }];
+  tests.length === 0 ? [] : [{ key: "when", value: flow(Object.fromEntries(tests)), note }];
 
 function laterTests({ status, mark }: Deciding, time: Column | undefined): readonly Test[] {
+  const orRemove = (name: string, test: string, rows: string): Test => [
+    name,
+    ask(`${test} (${rows}); else remove this`),
+  ];
+  const values = "the value that gives this action, or a list of them, [one, other], of";
   const tests = [
-    ...status.map((column): Test => {
-      const values = `the value that gives this action, or a list of them, [one, other], of ${valuesText(column)}`;
-      return [column.name, ask(values)];
-    }),
-    ...mark.map(({ name, filled, rows }): Test => {
-      const shown = `${filled} of ${rowsText(rows)}`;
-      return [name, ask(`{empty: true} where a row with something there gives nothing (${shown}); else remove this`)];
-    }),
+    ...status.map((column): Test => [column.name, ask(`${values} ${valuesText(column)}`)]),
+    ...mark.map(({ name, filled, rows }) =>
+      orRemove(name, "{empty: true} where a row with something there gives nothing", `${filled} of ${rowsText(rows)}`),
+    ),
   ];
   if (tests.length > 0 || time === undefined || time.filled === time.rows) return tests;
-  const shown = `${time.rows - time.filled} of ${rowsText(time.rows)}`;
-  return [[time.name, ask(`{empty: false} where a row without a time gives nothing (${shown}); else remove this`)]];
+  const without = `${time.rows - time.filled} of ${rowsText(time.rows)}`;
+  return [orRemove(time.name, "{empty: false} where a row without a time gives nothing", without)];
 }
 
 /** An item of the list of actions. */
@@ -165,14 +166,14 @@ export function actionItem(
 /** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
 export function invalidationItems(
   { status, mark }: Deciding,
-  { all, refunds }: Columns,
+  roles: Roles,
   ofRow: Column | undefined,
 ): readonly Value[] {
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
   );
-  const losses: readonly Test[] = [
+  const losses = [
     ...differing.map((column): Test => {
       return [column.name, ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`)];
     }),
@@ -181,21 +182,17 @@ export function invalidationItems(
       return [name, ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`)];
     }),
   ];
-  const tests = refunds === undefined ? losses : [...losses, [refunds.name, BELOW_ZERO] as const];
-  const [only, ...more] = tests.map((test): Value => ({ flow: [test] }));
+  const { refunds } = roles;
+  const given = refunds === undefined ? [] : [[refunds.name, BELOW_ZERO] as const];
+  const [only, ...more] = [...losses, ...given].map(([name, value]) => flow({ [name]: value }));
   if (only === undefined) return [];
   const when = more.length === 0 ? only : { items: [only, ...more] };
   const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
+  const note = losses.length === 0 ? "guess: a refund" : doubt;
   // A refund is a row of its own.
   const time = mark.find(({ times }) => times !== undefined) ?? (refunds === undefined ? undefined : ofRow);
-  return [
-    actionItem(
-      "invalidatedTicket",
-      losses.length === 0 ? "guess: a refund" : doubt,
-      [{ key: "when", value: when }],
-      time === undefined ? [] : [timeRule(time, all)],
-    ),
-  ];
+  const fields = time === undefined ? [] : [timeRule(time, roles)];
+  return [actionItem("invalidatedTicket", note, [{ key: "when", value: when }], fields)];
 }
 
 /** The file does not say whether an entry is a scan or the end of a ticket's life. */

@@ -1,4 +1,4 @@
-/** What the beginning of an export shows of each of its columns. Evidence, not decisions. */
+/** What the beginning of an export shows of each of its columns, looked at once. Evidence, not decisions. */
 
 import { formOf } from "../actions/marks.ts";
 import { readIso } from "../actions/times.ts";
@@ -6,9 +6,9 @@ import { compileAmount } from "../map/amount.ts";
 import { datesIn } from "../map/file-date.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
-import type { Entry } from "./config-text.ts";
-import { minorUnitsIn, says, timeKindOf } from "./header-words.ts";
-import { skipTotals, withoutTotals } from "./totals.ts";
+import { isTotalsWord } from "../map/totals.ts";
+import { isIdName, minorUnitsIn, namesTime, says, type TimeKind, timeKindOf } from "./header-words.ts";
+import { type Entry, flow, text } from "./yaml.ts";
 
 /** The beginning of an export. */
 export interface Sample {
@@ -78,7 +78,7 @@ export interface Amounts {
 }
 
 /** The cells of one column in the rows that were looked at. */
-export interface Column {
+interface Cells {
   readonly name: string;
   /** Place in the header, from 0. */
   readonly index: number;
@@ -87,16 +87,20 @@ export interface Column {
   readonly filled: number;
   /** Texts that are not empty, trimmed, with how often they occur. Complete: the rows are a bounded sample. */
   readonly values: ReadonlyMap<string, number>;
+}
+
+/** All that one column shows. */
+export interface Column extends Cells {
   /** How many ids its texts are: those that differ only in how they are written are one. */
   readonly distinct: number;
   /** Whether every row has an id here that no other row has. */
   readonly isUnique: boolean;
-  /** What was looked at: `all 3 rows`. */
-  readonly allRows: string;
-  /** Whether `{file.date}` has one in the file's name. */
-  readonly hasFileDate: boolean;
   /** Undefined where they are no times. */
   readonly times: Times | undefined;
+  /** What they are the times of, by the name. */
+  readonly timeKind: TimeKind | undefined;
+  /** Whether they are times, or may be although no format reads them. */
+  readonly mayBeTime: boolean;
   /** Undefined where they are no amounts. */
   readonly amounts: Amounts | undefined;
   /** Amounts that could be nothing else: with a sign, or two decimals. */
@@ -107,31 +111,50 @@ export interface Column {
   readonly isCount: boolean;
   /** Whether cells hold several values each, with marks between them. */
   readonly holdsLists: boolean;
+  /** `2 x Adult`, `Adult ×2`. */
+  readonly saysSeveral: boolean;
+  /** An id is short, and is not a time, an amount, an address or an answer to a question. */
+  readonly mayBeId: boolean;
+  /** A status has few values, none of them times or amounts; in a short file their number says nothing. */
+  readonly hasFewValues: boolean;
 }
 
-/** What is known of an export; its rows are those that are none of totals. */
+/** What is known of an export; its rows are those that are none of totals, their cells without blanks around them. */
 export interface Evidence extends Sample {
   readonly columns: readonly Column[];
+  /** Those that can be named in a rule: their header occurs once, and has no braces. They hold something, or nothing. */
+  readonly all: readonly Column[];
+  readonly empty: readonly Column[];
   /** The rule that leaves lines of totals out, where there are some. */
   readonly skip: readonly Entry[];
+  /** What was looked at: `all 3 rows`. */
+  readonly allRows: string;
+  /** Whether `{file.date}` has one in the file's name. */
+  readonly hasFileDate: boolean;
   column(name: string): Column | undefined;
 }
 
 export function evidenceOf(sample: Sample): Evidence {
-  const rows = withoutTotals(sample);
-  const allRows = allRowsText(rows.length, sample);
-  const hasFileDate = datesIn(sample.fileName).length === 1;
+  const trimmed = sample.rows.map((cells) => cells.map((cell) => cell.trim()));
+  const rows = trimmed.filter((cells) => !isOfTotals(cells));
   const columns = sample.header.map((header, index) =>
     columnOf(
-      { name: header.trim(), index, allRows, hasFileDate },
+      header.trim(),
+      index,
       rows.map((cells) => cells[index] ?? ""),
     ),
   );
+  const ofName = Map.groupBy(columns, ({ name }) => name);
+  const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && ofName.get(name)?.length === 1);
   return {
     ...sample,
     rows,
-    skip: skipTotals(sample),
     columns,
+    all: usable.filter(({ filled }) => filled > 0),
+    empty: usable.filter(({ filled }) => filled === 0),
+    skip: skipTotals(sample.header, rows, trimmed.find(isOfTotals)),
+    allRows: allRowsText(rows.length, sample),
+    hasFileDate: datesIn(sample.fileName).length === 1,
     column: (name) => columns.find((column) => column.name === name),
   };
 }
@@ -143,42 +166,58 @@ export function hasColumn({ header, lists = [] }: Sample, name: string): boolean
   );
 }
 
-/** `all 3 rows`, for what the config says of a file. */
+/** A row that is half empty, and has a word such as Total. */
+const isOfTotals = (cells: readonly string[]): boolean =>
+  cells.filter((cell) => cell !== "").length * 2 <= cells.length && cells.some(isTotalsWord);
+
+/** `skip` for lines of totals: by a column that only they leave empty, else by their word. */
+function skipTotals(header: readonly string[], rows: Sample["rows"], totals: Sample["rows"][0] | undefined) {
+  if (totals === undefined) return [];
+  const empty = header.findIndex((_name, at) => (totals[at] ?? "") === "" && rows.every((cells) => cells[at]));
+  const at = empty === -1 ? totals.findIndex(isTotalsWord) : empty;
+  const value = flow({ [header[at]?.trim() ?? ""]: text(totals[at] ?? "") });
+  return [{ key: "skip", value, note: "a line of totals is no row" }];
+}
+
 function allRowsText(rows: number, { items, isWhole }: Sample): string {
   if (items !== undefined) return `all ${rows} items of ${items}`;
   if (!isWhole) return `the first ${rows} rows`;
   return rows === 1 ? "the only row" : `all ${rows} rows`;
 }
 
-function columnOf(of: Pick<Column, "name" | "index" | "allRows" | "hasFileDate">, cells: readonly string[]): Column {
+function columnOf(name: string, index: number, texts: readonly string[]): Column {
   const values = new Map<string, number>();
-  let filled = 0;
-  for (const cell of cells) {
-    const text = cell.trim();
-    if (text === "") continue;
-    filled += 1;
-    values.set(text, (values.get(text) ?? 0) + 1);
-  }
-  const counted = { ...of, rows: cells.length, filled, values };
-  const times = timesOf(counted);
-  const amounts = times === undefined ? amountsOf(counted) : undefined;
-  const distinct = new Set([...values.keys()].map(idForm)).size;
-  const isNumber = areMost(counted, (text) => COUNT.test(text));
-  const lists = [...values.keys()].filter(
-    (text) => /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text),
-  );
+  for (const text of texts) if (text !== "") values.set(text, (values.get(text) ?? 0) + 1);
+  const rows = texts.length;
+  const filled = texts.filter((text) => text !== "").length;
+  const cells: Cells = { name, index, rows, filled, values };
+  const all = [...values.keys()];
+  const distinct = new Set(all.map(idForm)).size;
+  const times = timesOf(cells);
+  const amounts = times === undefined ? amountsOf(cells) : undefined;
+  const isMoney =
+    amounts !== undefined &&
+    (amounts.signs.length > 0 || areMost(cells, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text)));
+  const isNumber = areMost(cells, (text) => COUNT.test(text));
+  const lists = all.filter((text) => LIST.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text));
+  const holdsLists = lists.length > 0 && lists.length * 20 >= values.size;
+  const saysSeveral = areMost(cells, isSeveral);
+  const isText = times === undefined && !isMoney;
   return {
-    ...counted,
+    ...cells,
     distinct,
-    isUnique: distinct === cells.length,
+    isUnique: distinct === rows,
     times,
+    timeKind: timeKindOf(name),
+    mayBeTime: times !== undefined || (!isMoney && !isNumber && looksLikeTime(cells)),
     amounts,
-    isMoney:
-      amounts !== undefined &&
-      (amounts.signs.length > 0 || areMost(counted, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text))),
+    isMoney,
     isNumber,
-    isCount: isNumber && [...values.keys()].some((text) => COUNT.test(text) && Number(text) !== 1),
-    holdsLists: lists.length > 0 && lists.length * 20 >= values.size,
+    isCount: isNumber && all.some((text) => COUNT.test(text) && Number(text) !== 1),
+    holdsLists,
+    saysSeveral,
+    mayBeId: isText && !holdsLists && !holdsEmails(cells) && !saysSeveral && looksLikeId(cells),
+    hasFewValues: isText && values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2),
   };
 }
 
@@ -190,8 +229,7 @@ const MOST_WORDS_OF_ID = 3;
 const LONGEST_ID = 80;
 
 const COUNT = /^-?\d{1,3}(?:\.0)?$/;
-
-type Cells = Pick<Column, "values" | "filled">;
+const LIST = /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/;
 
 function cellsThat({ values }: Cells, test: (text: string) => boolean): number {
   let cells = 0;
@@ -200,24 +238,15 @@ function cellsThat({ values }: Cells, test: (text: string) => boolean): number {
 }
 
 /** Whether all cells pass the test, or all but a few of many; the few become problems of their rows. */
-export function areMost({ values, filled }: Cells, test: (text: string) => boolean): boolean {
-  const allowed = filled < 40 ? 0 : filled - filled * 0.95;
-  let failed = 0;
-  for (const [text, times] of values) {
-    if (!test(text)) failed += times;
-    if (failed > allowed) return false;
-  }
-  return filled > 0;
+export function areMost(cells: Cells, test: (text: string) => boolean): boolean {
+  const { filled } = cells;
+  return filled > 0 && cellsThat(cells, test) >= (filled < 40 ? filled : filled * 0.95);
 }
 
 /** Whether texts begin with what an exporter puts before a formula's first character. */
 export const hasGuards = ({ values }: Column): boolean => [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));
 
-export const textIn = (cells: readonly string[], { index }: Column): string => (cells[index] ?? "").trim();
-
-/** Every row has a text here that no other row has, but for a few rows that have none. */
-export const isUniqueButForGaps = ({ distinct, filled, rows }: Column): boolean =>
-  distinct === filled && filled * 20 >= rows * 19;
+export const textIn = (cells: readonly string[], { index }: Column): string => cells[index] ?? "";
 
 /** Numbers and times of day, which may be anything: of those with `true`, only where the column is named like a time. */
 const BARE_TIMES: readonly (readonly [Times["kind"], format: string, RegExp, needsName?: true])[] = [
@@ -238,7 +267,7 @@ const BARE_TIMES: readonly (readonly [Times["kind"], format: string, RegExp, nee
 ];
 
 /** Undefined where no single format reads nine in ten cells. */
-function timesOf(column: Cells & Pick<Column, "name">): Times | undefined {
+function timesOf(column: Cells): Times | undefined {
   const texts = [...column.values.keys()];
   const [first] = texts;
   if (first === undefined) return undefined;
@@ -266,20 +295,24 @@ function timesOf(column: Cells & Pick<Column, "name">): Times | undefined {
   return { kind: areDates ? "date" : "time", example, readings: [reading, ...others] };
 }
 
-/** Whether every text of the column is a time in this format. */
-export function timesFit({ values }: Column, format: string): boolean {
-  const read = readerOf(format);
-  return [...values.keys()].every((text) => read(text) !== undefined);
-}
-
 const isLocalIso = (text: string): boolean =>
   readIso(text, (_local, zone) => (zone === undefined ? "no-zone" : "unknown-zone")) === "no-zone";
 
 const isoOf = (seconds: number | bigint | undefined): string =>
   seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");
 
+/** `27.11. um 19:15`, `27/XI/2026`, `Nov. 27th 2026`. */
+const LIKE_A_TIME =
+  /\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}[./-] ?(?:\d{1,2}|[IVX]+)(?:[./-](?:\d{2}|\d{4}))?(?![\d./-])|\p{L}{3,}\.? \d{1,2}\D{0,4} \d{4}\b/u;
+
+/** Whether texts that no format reads may be times, by the name of the column or by what they look like. */
+const looksLikeTime = (cells: Cells): boolean =>
+  !isIdName(cells.name) &&
+  areMost(cells, (text) => text.length >= 4 && /\d/.test(text)) &&
+  (namesTime(cells.name) || areMost(cells, (text) => text.length <= 60 && LIKE_A_TIME.test(text)));
+
 /** Undefined where fewer than nine in ten of the texts with digits are amounts in any reading, or most have no digit where the name says no price. */
-function amountsOf(column: Cells & Pick<Column, "name">): Amounts | undefined {
+function amountsOf(column: Cells): Amounts | undefined {
   const all = [...column.values.keys()];
   const texts = all.filter((text) => /\d/.test(text));
   const words = all.filter((text) => !/\d/.test(text));
@@ -297,13 +330,10 @@ function amountsOf(column: Cells & Pick<Column, "name">): Amounts | undefined {
   const longest = texts.reduce((one, other) => (other.length > one.length ? other : one));
   const example = texts.find((text) => new Set(best.map(({ read }) => read(text))).size > 1) ?? longest;
   // Of readings that agree on every text, the one that declares least is kept.
-  const known = new Set<string>();
-  const [reading, ...others] = best.flatMap((way) => {
-    const key = JSON.stringify(texts.map(way.read));
-    if (known.has(key)) return [];
-    known.add(key);
-    return [{ ...way, example: way.read(example) }];
-  });
+  const ways = Map.groupBy(best, ({ read }) => JSON.stringify(texts.map(read))).values();
+  const [reading, ...others] = [...ways].flatMap(([way]) =>
+    way === undefined ? [] : [{ ...way, example: way.read(example) }],
+  );
   if (reading === undefined) return undefined;
   const isPlain =
     signs.length === 0 && others.length === 0 && reading.decimal === "." && reading.thousands === undefined;
@@ -313,24 +343,13 @@ function amountsOf(column: Cells & Pick<Column, "name">): Amounts | undefined {
 /** Of so many words beside amounts the user can say what each means. */
 export const MOST_WORDS = 8;
 
-/** `2 x Adult`, `Adult ×2`. */
-export const saysSeveral = (text: string): boolean =>
+const isSeveral = (text: string): boolean =>
   text.length <= LONGEST_ID && /^\d{1,3} ?[x×] ?\p{L}| [x×] ?\d{1,3}$/u.test(text) && /\p{L}{3}/u.test(text);
 
-/** An id is short, and is not a time, an amount, an address or an answer to a question. */
-export function mayBeId(column: Column): boolean {
-  const { name } = column;
-  if (column.times !== undefined || column.isMoney || column.holdsLists || holdsEmails(column)) return false;
-  if (areMost(column, saysSeveral)) return false;
-  if (minorUnitsIn(name) !== undefined || says(name, "price", "inAll", "surcharge") || name.includes("?")) return false;
-  return areMost(
-    column,
-    (text) => text.length <= LONGEST_ID && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text),
-  );
-}
+const looksLikeId = (cells: Cells): boolean =>
+  minorUnitsIn(cells.name) === undefined &&
+  !says(cells.name, "price", "inAll", "surcharge") &&
+  !cells.name.includes("?") &&
+  areMost(cells, (text) => text.length <= LONGEST_ID && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 
-export const holdsEmails = ({ values }: Column): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));
-
-/** A status has few values, none of them times or amounts; in a short file their number says nothing. */
-export const hasFewValues = ({ values, rows, times, isMoney }: Column): boolean =>
-  values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2) && times === undefined && !isMoney;
+export const holdsEmails = ({ values }: Cells): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));

@@ -7,14 +7,27 @@ import { isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
+import { readerOf } from "../map/likely-formats.ts";
 import { expectLines } from "./conditions.ts";
-import type { Comment, Line, Value } from "./config-text.ts";
-import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
-import { csvLines, matchLine } from "./from-columns.ts";
-import { ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
+import { type Column, type Evidence, hasColumn } from "./evidence.ts";
+import { type Body, csvLines } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
 import type { Recipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
+import {
+  ask,
+  type Comment,
+  choice,
+  comments,
+  flow,
+  inQuotes,
+  type Line,
+  listOf,
+  MOST_VALUES,
+  rowsText,
+  text,
+  type Value,
+} from "./yaml.ts";
 
 /** A key of the recipe, what stands below it, and the comment beside it. */
 interface Rule {
@@ -25,11 +38,10 @@ interface Rule {
 
 const rulesIn = (map: unknown): readonly Rule[] =>
   isMap<unknown, Node>(map)
-    ? map.items.flatMap(({ key, value: node }) =>
-        node === null
-          ? []
-          : [{ key: String(key), node, note: (node.comment ?? node.commentBefore ?? undefined)?.trim() }],
-      )
+    ? map.items.flatMap(({ key, value: node }) => {
+        const note = node?.comment ?? node?.commentBefore ?? undefined;
+        return node === null ? [] : [{ key: String(key), node, note: note?.trim() }];
+      })
     : [];
 
 const ruleOf = (rules: readonly Rule[], wanted: string): Node | undefined =>
@@ -38,6 +50,16 @@ const ruleOf = (rules: readonly Rule[], wanted: string): Node | undefined =>
 /** The texts of a text or a list of texts. */
 const textsOf = (node: unknown): readonly string[] =>
   isSeq(node) ? node.items.map(String) : isScalar(node) ? [String(node.value)] : [];
+
+/** What stands on one line, with the quotes that it has in the recipe. */
+function yamlOf(node: unknown): string {
+  if (isSeq(node)) return listOf(node.items.map(yamlOf));
+  if (isMap(node)) return `{${node.items.map(({ key, value }) => `${yamlOf(key)}: ${yamlOf(value)}`).join(", ")}}`;
+  if (!isScalar(node)) return "";
+  const of = String(node.value);
+  if (node.type === "QUOTE_SINGLE") return `'${of.replaceAll("'", "''")}'`;
+  return node.type === "PLAIN" ? of : inQuotes(of);
+}
 
 /** One map of a `when`: the values of each column. */
 type Condition = ReadonlyMap<string, readonly string[]>;
@@ -77,7 +99,10 @@ interface View {
   isKnown(name: string): boolean;
 }
 
-export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] {
+/** Keys whose values this file decides. */
+const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
+
+export function fromRecipe(recipe: Recipe, evidence: Evidence): Body {
   const rules = rulesOf(recipe);
   const part = (key: string): readonly Rule[] => rulesIn(ruleOf(rules, key));
   const actions = actionsOf(rules);
@@ -92,27 +117,21 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] 
       tables.some((table) => name.startsWith(`${table}.`)) ||
       (evidence.lists !== undefined && name.includes(".")),
   };
-  return [
-    ...recipe.notes.flatMap((note) => wrapped(note).map((line) => ({ comment: `# ${line}` }))),
-    matchLine(evidence.fileName, recipe.source.includes(`FILL IN: ${EVENT_ID}`) ? EVENT_ID : undefined),
-    ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
-    ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
-    ...expectLines(
-      part("expect").flatMap((rule) =>
-        hasColumn(evidence, rule.key) ? ruleLines(view, rule).filter((line) => "key" in line) : [],
+  const expected = part("expect").filter(({ key }) => hasColumn(evidence, key));
+  return {
+    comments: recipe.notes.flatMap(comments),
+    rules: [
+      ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
+      ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
+      ...expectLines(
+        expected.flatMap((rule) => ruleLines(view, rule)),
+        evidence.columns.filter(({ name }) => compared.has(name)),
       ),
-      evidence.columns.filter(({ name }) => compared.has(name)),
-    ),
-    ...skipLines(actions, part("skip"), evidence),
-    { key: "actions", value: { items: actions.map((action) => itemOf(view, action)) } },
-  ];
+      ...skipLines(actions, part("skip"), evidence),
+      { key: "actions", value: { items: actions.map((action) => itemOf(view, action)) } },
+    ],
+  };
 }
-
-/** It is asked of one file, and does not hold for the next. */
-const EVENT_ID = "the id of the event";
-
-/** Keys whose values this file decides. */
-const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
 function itemOf(view: View, { name, note, rules, when }: Action): Value {
   const maps = when.map((map) => asInFile(map, view.evidence));
@@ -124,12 +143,14 @@ function itemOf(view: View, { name, note, rules, when }: Action): Value {
   return { block: [{ key: name, value: { block }, note }] };
 }
 
+const FILL_IN = /^FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/;
+
 /** A rule that has lines is adapted line by line, one on a single line as a whole: as the file is written, asked, or a comment. */
 function ruleLines(view: View, rule: Rule): readonly Line[] {
   const { key, node, note } = rule;
-  const [, sameIn, forEach, asked] = FILL_IN.exec(note ?? "") ?? [];
+  const [, sameIn = "", forEach, asked] = FILL_IN.exec(note ?? "") ?? [];
   if (asked !== undefined && forEach !== undefined) return askedForEach(view.evidence.column(forEach), key, asked);
-  if (asked !== undefined) return [askedLine(view.evidence.column(sameIn ?? ""), key, asked)];
+  if (asked !== undefined) return [askedLine(view.evidence, sameIn, key, asked)];
   if (isMap(node) && node.flow !== true) {
     const lines = rulesIn(node).flatMap((each) => ruleLines(view, each));
     if (lines.some((line) => "key" in line)) return [{ key, value: { block: lines }, note }];
@@ -137,14 +158,13 @@ function ruleLines(view: View, rule: Rule): readonly Line[] {
   }
   const asWritten = asFileIsWritten(view.evidence, rule);
   if (asWritten !== undefined) return asWritten;
-  const value: Value = { node: withoutMissing(view, node) };
-  const missing = missingIn(view, value.node);
+  const known = withoutMissing(view, node);
+  const value = yamlOf(known);
+  const missing = missingIn(view, known);
   return missing === undefined
     ? [{ key, value, note }]
     : [choice({ key, value, note: `this file has no column ${missing}` })];
 }
-
-const FILL_IN = /^FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/;
 
 /** Below another comment: with the `#` of both taken away, it is a line below the other's. */
 const indented = ({ comment }: Comment): Comment => ({ comment: `#  ${comment.slice(1)}` });
@@ -164,7 +184,7 @@ function missingIn(view: View, node: unknown): string | undefined {
   if (isMap(node))
     return rulesIn(node).flatMap(({ key, node: inner }) => (key === "match" ? [] : (missingIn(view, inner) ?? [])))[0];
   return textsOf(node)
-    .flatMap((text) => [...text.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name))
+    .flatMap((template) => [...template.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name))
     .find((name) => !view.isKnown(name));
 }
 
@@ -175,45 +195,50 @@ function asFileIsWritten(evidence: Evidence, { key, node }: Rule): readonly Line
   const [from = ""] = isScalar(node) ? textsOf(node) : step("from");
   const column = evidence.column(/^\{([^{}]+)\}$/.exec(from)?.[1] ?? "");
   if (column === undefined || column.filled === 0) return undefined;
-  if (key === "price" && column.amounts !== undefined) {
+  const { amounts, times, values } = column;
+  if (key === "price" && amounts !== undefined) {
     const decimal = DECIMAL_MARKS.find((mark) => step("decimal").includes(mark)) ?? ".";
     const thousands = GROUP_MARKS.find((mark) => step("thousands").includes(mark));
     const read = compileAmount({ decimal, thousands, signs: step("sign"), path: [] });
-    const isRead = [...column.values.keys()].every((text) => read(text) !== undefined);
-    if (isRead && column.amounts.readings.length === 1) return undefined;
+    const isRead = [...values.keys()].every((amount) => read(amount) !== undefined);
+    if (isRead && amounts.readings.length === 1) return undefined;
     const kept = steps.filter((each) => !["from", "decimal", "thousands", "sign"].includes(each.key));
-    return amountLines(column, column.amounts, Object.fromEntries(kept.map((each) => [each.key, { node: each.node }])));
+    return amountLines(column, amounts, Object.fromEntries(kept.map((each) => [each.key, yamlOf(each.node)])));
   }
   const [format, ...others] = step("format");
-  if (format === undefined || others.length > 0 || column.times === undefined || !isTimeField(key)) return undefined;
-  const isClear = column.times.readings.length === 1 && timesFit(column, format);
-  return isClear ? undefined : [timeRule(column, evidence.columns, key)];
+  if (format === undefined || others.length > 0 || times === undefined || !isTimeField(key)) return undefined;
+  const read = readerOf(format);
+  const isClear = times.readings.length === 1 && [...values.keys()].every((time) => read(time) !== undefined);
+  return isClear ? undefined : [timeRule(column, evidence, key)];
 }
 
 /** One question for each text of the column. */
 function askedForEach(column: Column | undefined, key: string, asked: string): readonly Line[] {
   const texts = [...(column?.values ?? [])];
   if (texts.length === 0) return [{ key, value: ask(asked) }];
-  const shown = texts.slice(0, MOST_VALUES);
-  return [
-    ...shown.map(([text, times]) => ({ key: text, value: ask(`${asked} (${rowsText(times)})`) })),
-    ...(texts.length > shown.length ? [{ comment: `# and ${texts.length - shown.length} more` }] : []),
-  ];
+  const lines = texts.map(([of, times]) => ({ key: of, value: ask(`${asked} (${rowsText(times)})`) }));
+  return shortened(lines);
+}
+
+/** As many as a user could answer. */
+function shortened<T>(lines: readonly T[]): readonly (T | Comment)[] {
+  const more = lines.length - MOST_VALUES;
+  return more > 0 ? [...lines.slice(0, MOST_VALUES), { comment: `# and ${more} more` }] : lines;
 }
 
 /** Asks for what the user must say, unless the file says it: in a column that has one text in all rows. */
-function askedLine(column: Column | undefined, key: string, asked: string): Line {
+function askedLine(evidence: Evidence, sameIn: string, key: string, asked: string): Line {
+  const column = evidence.column(sameIn);
   const [[only, times] = ["", 0], ...others] = [...(column?.values ?? [])];
   if (column !== undefined && others.length === 0 && times === column.rows && /^[A-Z]{3}$/.test(only))
-    return { key, value: only, note: `as in ${column.allRows}: ${asked}` };
-  return { key, value: ask(asked) };
+    return { key, value: only, note: `as in ${evidence.allRows}: ${asked}` };
+  // An event's id does not hold for the next file.
+  return { key, value: ask(asked), ofThisFile: key === "eventId" ? "the id of the event" : undefined };
 }
 
 /** The texts of the column that say one of the values, but for capitals, blanks and marks. */
 const spellingsOf = (values: readonly string[], column: Column | undefined): readonly string[] => [
-  ...new Set(
-    values.flatMap((value) => [...(column?.values.keys() ?? [])].filter((text) => fold(text) === fold(value))),
-  ),
+  ...new Set(values.flatMap((value) => [...(column?.values.keys() ?? [])].filter((own) => fold(own) === fold(value)))),
 ];
 
 /** `skip` for columns that every action's condition looks at: what the recipe skips, and what no action takes, which is asked. */
@@ -224,32 +249,34 @@ function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns 
     if (!conditions.every((maps) => maps.some((map) => map.has(name)))) return [];
     const known = spellingsOf(textsOf(ruleOf(skip, name)), column);
     const taken = conditions.flat().flatMap((map) => spellingsOf(map.get(name) ?? [], column));
-    const open = [...values].filter(([value]) => !taken.includes(value) && !known.includes(value));
-    if (known.length === 0 && open.length === 0) return [];
-    const asked = open.slice(0, MOST_VALUES).map(([value, times]) => {
-      const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
-      return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
-    });
-    const more = open.length - asked.length;
-    const items = [...known, ...asked, ...(more > 0 ? [{ comment: `# and ${more} more` }] : [])];
-    return [{ key: name, value: { items } }];
+    const asked = [...values]
+      .filter(([value]) => !taken.includes(value) && !known.includes(value))
+      .map(([value, times]) => {
+        const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
+        return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
+      });
+    const items = [...known.map(text), ...shortened(asked)];
+    return items.length === 0 ? [] : [{ key: name, value: { items } }];
   });
   return block.length === 0 ? [] : [{ key: "skip", value: { block }, note: "rows with these give nothing" }];
 }
 
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
-const asInFile = (condition: Condition, evidence: Evidence): Value => ({
-  flow: [...condition].map(([name, values]) => {
-    const column = evidence.column(name);
-    const own = spellingsOf(values, column);
-    if (own.length === 0 && column !== undefined && mayHoldOtherYes(values, column)) {
-      const answers = [...column.values.keys()].map((text) => cleanText(text, 20)).join(" and ");
-      return [name, ask(`the text that says yes; this file has ${answers}`)];
-    }
-    const [only = "", ...more] = own.length === 0 ? values : own;
-    return [name, more.length === 0 ? only : [only, ...more]];
-  }),
-});
+const asInFile = (condition: Condition, evidence: Evidence): string =>
+  flow(
+    Object.fromEntries(
+      [...condition].map(([name, values]) => {
+        const column = evidence.column(name);
+        const own = spellingsOf(values, column);
+        if (own.length === 0 && column !== undefined && mayHoldOtherYes(values, column)) {
+          const answers = [...column.values.keys()].map((answer) => cleanText(answer, 20)).join(" and ");
+          return [name, ask(`the text that says yes; this file has ${answers}`)];
+        }
+        const [only = "", ...more] = (own.length === 0 ? values : own).map(text);
+        return [name, more.length === 0 ? only : listOf([only, ...more])];
+      }),
+    ),
+  );
 
 /** A yes, a no, and what stands for neither. */
 const MOST_ANSWERS = 4;
@@ -258,4 +285,4 @@ const MOST_ANSWERS = 4;
 const mayHoldOtherYes = (values: readonly string[], { values: texts }: Column): boolean =>
   values.some((value) => fold(value) === "yes") &&
   texts.size <= MOST_ANSWERS &&
-  [...texts.keys()].some((text) => !/^(?:no|n|false|f|0|-)$/i.test(text));
+  [...texts.keys()].some((answer) => !/^(?:no|n|false|f|0|-)$/i.test(answer));

@@ -6,14 +6,13 @@
 
 import { cleanText, quoted } from "../actions/text.ts";
 import { askedIn } from "../map/source.ts";
-import { configText, type Line } from "./config-text.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
-import { fromColumns } from "./from-columns.ts";
+import { type Body, fromColumns } from "./from-columns.ts";
 import { actionsIn, fromRecipe } from "./from-recipe.ts";
-import { withoutOverlap } from "./match-patterns.ts";
-import { wrapped } from "./notes.ts";
+import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
 import { pageOf, RECIPES } from "./recipes.ts";
+import { comments, type Entry, inQuotes, type Line, linesOf, onlyHereIn } from "./yaml.ts";
 
 /** What one export was taken for. */
 export interface GuessedSource {
@@ -49,31 +48,22 @@ export interface Guess {
 /** @throws Failure("usage") for two files that no `match` can tell apart. */
 export function guessConfig(...samples: readonly Sample[]): Guess {
   const drafts = draftsOf(samples);
-  const order = drafts
-    .map((draft, at) => ({ at, rank: rankOf(draft) }))
-    .sort((one, other) => one.rank - other.rank || one.at - other.at)
-    .map(({ at }) => at);
+  const order = [...drafts.keys()].sort((one, other) => rankOf(drafts[one]) - rankOf(drafts[other]) || one - other);
   const names = namesOf(drafts);
-  const bodies = withOwnMatches(drafts);
-  const isAlone = drafts.length === 1;
-  const sources = order.flatMap((at): readonly Line[] => [
-    ...(isAlone ? [] : wrapped(headOf(drafts[at])).map((line) => ({ comment: `# ${line}` }))),
-    { key: names[at] ?? "", value: { block: bodies[at] ?? [] } },
-  ]);
+  const matches = matchesOf(drafts);
+  const sources = order.flatMap((at): readonly Line[] => {
+    const draft = drafts[at];
+    const match = matches[at];
+    if (draft === undefined || match === undefined) return [];
+    const block = [...draft.comments, match, ...draft.rules];
+    return [...(drafts.length === 1 ? [] : comments(headOf(draft))), { key: names[at] ?? "", value: { block } }];
+  });
+  const lines = linesOf({ block: [...headOfAll(drafts), { key: "sources", value: { block: sources } }] });
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
-  const yaml = configText([...headOfAll(drafts), "", ...ENVIRONMENTS], sources).replaceAll("\ufffd", "\\ufffd");
+  const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
   return { sources: drafts.map((draft, at) => ({ ...draft, name: names[at] ?? "" })), order, yaml, ...toLookAt(yaml) };
 }
 
-const ENVIRONMENTS = [
-  "# Without an environment everything goes to the built-in sandbox.",
-  "#environments:",
-  "#  playground:",
-  "#    baseUrl: https://…",
-  "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
-];
-
-const FILL_IN = "<FILL IN";
 /** A key in a line of YAML. */
 const KEY = /(?:^ *(?:- )?|[{,] *)("[^"]*"|[^",:{}[\]]+): /g;
 
@@ -83,9 +73,8 @@ function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
   return {
     open: lines.flatMap((line, at) => {
       const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
-      const keys = new Set([...(line.split(FILL_IN)[0] ?? "").matchAll(KEY)].map(([, key = ""]) => key.trim()));
-      const [first, ...more] = keys;
-      const place = [first, more.at(-1)].filter((key) => key !== undefined).join(" ");
+      const keys = new Set([...(line.split("<FILL IN")[0] ?? "").matchAll(KEY)].map(([, key = ""]) => key.trim()));
+      const place = [...keys].filter((_key, nth) => nth === 0 || nth === keys.size - 1).join(" ");
       return asked === undefined ? [] : [{ line: at + 1, what: `${place === "" ? "" : `${place}: `}${asked}` }];
     }),
     guesses: lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : [])),
@@ -93,67 +82,60 @@ function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
 }
 
 /** One export as a source, before it is known what stands beside it. */
-interface Draft extends GuessedSource {
+interface Draft extends GuessedSource, Body {
   readonly sample: Sample;
   /** What its rows give. */
   readonly actions: readonly string[];
-  /** What stands under its name. */
-  readonly body: readonly Line[];
 }
-
-const TUTORIAL = "docs/tutorial.md";
 
 /** Sales propose a `newEvent` for their events, unless another of the files is a list of events. */
 function draftsOf(samples: readonly Sample[]): readonly Draft[] {
   const drafts = samples.map((sample) => draftOf(sample, true));
-  if (!drafts.some(isListOfEvents)) return drafts;
+  if (!drafts.some(({ actions }) => actions.includes("newEvent") && !actions.includes("soldTicket"))) return drafts;
   return samples.map((sample) => draftOf(sample, false));
 }
 
 function draftOf(sample: Sample, needsEvents: boolean): Draft {
   const evidence = evidenceOf(sample);
-  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
   const { fileName } = sample;
+  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
   const draft = { sample, name: recipe?.name ?? slug(fileName), fileName, system: recipe?.title };
-  if (recipe !== undefined)
-    return {
-      ...draft,
-      page: pageOf(recipe),
-      how: "recipe",
-      actions: actionsIn(recipe),
-      body: fromRecipe(recipe, evidence),
-    };
-  return { ...draft, page: TUTORIAL, ...fromColumns(evidence, needsEvents) };
+  if (recipe === undefined) return { ...draft, page: "docs/tutorial.md", ...fromColumns(evidence, needsEvents) };
+  const actions = actionsIn(recipe);
+  return { ...draft, page: pageOf(recipe), how: "recipe", actions, ...fromRecipe(recipe, evidence) };
 }
 
-function lookedAt({ isWhole, rows, items }: Sample): string {
-  if (items === undefined && isWhole && rows.length === 1) return "Its only row was looked at.";
-  const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
-  return `${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
-}
-
-function headOfAll(drafts: readonly Draft[]): readonly string[] {
+function headOfAll(drafts: readonly Draft[]): readonly Line[] {
   const [draft, ...others] = drafts;
+  const from = draft === undefined || others.length > 0 ? `${drafts.length} exports.` : headOf(draft);
   const pages = [...new Set(drafts.map(({ page }) => page))].join(", ");
-  return [
-    SCHEMA_LINE,
-    ...(draft === undefined || others.length > 0
-      ? [`# Written by tickets init from ${drafts.length} exports.`]
-      : wrapped(`Written by tickets init from ${headOf(draft)}`).map((line) => `# ${line}`)),
+  const lines = [
     "# FILL IN marks what no export says, or what can be read in more than one way: put your own value there.",
     `# Until then every command refuses the config. How to go on: ${pages}.`,
+    "",
+    "# Without an environment everything goes to the built-in sandbox.",
+    "#environments:",
+    "#  playground:",
+    "#    baseUrl: https://…",
+    "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
+    "",
   ];
+  const written = comments(`Written by tickets init from ${from}`);
+  return [{ comment: SCHEMA_LINE }, ...written, ...lines.map((comment) => ({ comment }))];
 }
 
-const headOf = (draft: Draft | undefined): string =>
-  draft === undefined
-    ? ""
-    : `${quoted(draft.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
-
-const isListOfEvents = ({ actions }: Draft): boolean => actions.includes("newEvent") && !actions.includes("soldTicket");
+function headOf({ fileName, system, sample: { isWhole, rows, items } }: Draft): string {
+  const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
+  const lookedAt =
+    items === undefined && isWhole && rows.length === 1
+      ? "Its only row was looked at."
+      : `${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
+  return `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}. ${lookedAt}`;
+}
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
-function rankOf({ actions }: Draft): number {
+function rankOf(draft: Draft | undefined): number {
+  const actions = draft?.actions ?? [];
   if (actions.includes("soldTicket")) return 2;
   if (actions.includes("newEvent")) return 0;
   if (actions.includes("updateEvent")) return 1;
@@ -173,22 +155,22 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
   });
 }
 
-/** The bodies, with patterns that don't take each other's files, which would stop every command. */
-function withOwnMatches(drafts: readonly Draft[]): readonly (readonly Line[])[] {
-  const patterns = withoutOverlap(drafts.map(({ fileName, body }) => ({ fileName, pattern: patternIn(body) })));
-  return drafts.map(({ body }, at) => {
-    const [pattern = "", before] = [patterns[at], patternIn(body)];
-    if (pattern === before) return body;
-    const note = `as ${before} it could take a file of another source`;
-    return body.map((line) =>
-      "key" in line && line.key === "match" ? { key: line.key, value: { inQuotes: pattern }, note } : line,
-    );
+/**
+ * `match` for each file and its successors; for a file alone where something is asked that holds for no other, or where the
+ * pattern would take another's file, which would stop every command.
+ */
+function matchesOf(drafts: readonly Draft[]): readonly Entry[] {
+  const wanted = drafts.map(({ fileName, rules }) => {
+    const asked = onlyHereIn({ block: rules });
+    return { fileName, asked, pattern: asked === undefined ? widePattern(fileName) : exactPattern(fileName) };
   });
-}
-
-function patternIn(body: readonly Line[]): string {
-  const [value] = body.flatMap((line) => ("key" in line && line.key === "match" ? [line.value] : []));
-  return typeof value === "object" && "inQuotes" in value ? value.inQuotes : "";
+  const patterns = withoutOverlap(wanted);
+  return wanted.map(({ pattern, asked }, at) => {
+    const own = patterns[at] ?? pattern;
+    const ofThisFile = asked && `this file only, as ${asked} below is`;
+    const note = own === pattern ? ofThisFile : `as ${pattern} it could take a file of another source`;
+    return { key: "match", value: inQuotes(own), note };
+  });
 }
 
 function slug(fileName: string): string {

@@ -3,73 +3,44 @@
 import { currencyDigits } from "../actions/currencies.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
-import { type Columns, countIn, unreadPrice } from "./columns.ts";
-import { type Entry, flow, type Line, type Value } from "./config-text.ts";
 import { type Amounts, type Column, MOST_WORDS, textIn } from "./evidence.ts";
-import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
-import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
+import { minorUnitsIn, namesLoss, namesOrder, namesSurcharge, namesTicketPrice, says } from "./header-words.ts";
+import { called, countIn, type Roles } from "./roles.ts";
+import {
+  alsoText,
+  ask,
+  choice,
+  type Entry,
+  flow,
+  inner,
+  inQuotes,
+  type Line,
+  listOf,
+  rowsText,
+  template,
+} from "./yaml.ts";
 
 /** @param prices - columns that may be it, the surest first. @param quantity - into so many tickets a row is divided. */
-export function priceLines(columns: Columns, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
+export function priceLines(roles: Roles, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
-  if (price === undefined) return [unreadRule(unreadPrice(columns))];
-  const counts = quantity === undefined ? columns.counts : [];
+  if (price === undefined) return [unreadRule(roles)];
+  const waysFor = (column: Column): readonly Entry[] => {
+    const { amounts } = column;
+    if (amounts === undefined) return [];
+    return dividersOf(column, roles, quantity).flatMap((by) =>
+      unitsOf(column, roles.currency).flatMap((unit) => {
+        const steps = { ...wordSteps(column, amounts.words), ...divideSteps(unit, by) };
+        return amountWays(column, amounts, steps, unit, by === undefined ? [] : ["the total of the row is divided"]);
+      }),
+    );
+  };
+  const counts = quantity === undefined ? roles.counts : [];
   const maySayAll = counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
-  const areRivals = others.length > 0 && maySayAll && !isUnitPrice(price, columns);
-  const waysFor = (column: Column): readonly Entry[] =>
-    dividersOf(column, quantity, counts, columns.rows).flatMap((by) => waysOf(column, by, columns.currency));
-  if (areRivals) return waysLines(prices.flatMap(waysFor));
-  const doubt = priceOfOrder(price, columns, quantity) ?? priceOfCounted(price, counts, columns.rows);
+  if (others.length > 0 && maySayAll && !isUnitPrice(price, roles)) return waysLines(prices.flatMap(waysFor));
+  const doubt = priceOfOrder(price, roles, quantity) ?? priceOfCounted(price, counts, roles.rows);
   return doubt === undefined
     ? waysLines(waysFor(price), others)
     : asked(`what one ticket cost: ${doubt}`, waysFor(price));
-}
-
-/** A question, and below it the rules that may answer it. */
-const asked = (question: string, ways: readonly Entry[]): readonly Line[] => [
-  { key: "price", value: ask(question), note: "a price is public for good; remove this line" },
-  ...ways.map(choice),
-];
-
-const IF_EACH = "If that is the price of each, take the next line without its #; if it is that of";
-
-/** A row that may be several tickets, with its one amount. */
-function priceOfCounted(price: Column, counts: readonly Column[], rows: Columns["rows"]): string | undefined {
-  if (counts.length === 0 || namesTicketPrice(price.name)) return undefined;
-  const ticketsIn = (cells: readonly string[]): number => counts.reduce((sum, count) => sum + countIn(cells, count), 0);
-  const cells = rows.find((each) => ticketsIn(each) > 1) ?? rows[0] ?? [];
-  const shown = [...counts, price].map((column) => `${column.name} ${textIn(cells, column)}`).join(", ");
-  return `a row has ${cleanText(shown, 120)}. ${IF_EACH} all of them, divide it, or give each kind its own: docs/mapping.md, A quantity`;
-}
-
-function unreadRule(column: Column | undefined): Entry {
-  if (column === undefined) return { key: "price", value: ask("no column looks like a price") };
-  const words = [...column.values.keys()];
-  if (words.length <= MOST_WORDS && words.every((text) => !/\d/.test(text)))
-    return {
-      key: "price",
-      value: flow({ from: template(column), ...wordSteps(column, words) }),
-      note: "it holds words only",
-    };
-  const example = words.find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
-  const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
-  return { key: "price", value: ask(what), note: `perhaps ${inner(column)}` };
-}
-
-/** Whether another amount is this one times the tickets of the row, in all rows. */
-function isUnitPrice(price: Column, { prices, quantities, rows }: Columns): boolean {
-  const [quantity, ...more] = quantities;
-  const amountIn = (cells: readonly string[], column: Column): number =>
-    Number(column.amounts?.readings[0].read(textIn(cells, column)));
-  if (quantity === undefined || more.length > 0) return false;
-  return prices.some(
-    (total) =>
-      total !== price &&
-      rows.some((cells) => Number(textIn(cells, quantity)) > 1) &&
-      rows.every(
-        (cells) => Math.abs(amountIn(cells, price) * Number(textIn(cells, quantity)) - amountIn(cells, total)) < 0.005,
-      ),
-  );
 }
 
 /** The only way as a guess; several as comments, for the user to choose from. */
@@ -79,14 +50,47 @@ function waysLines(ways: readonly Entry[], others: readonly Column[] = []): read
   return asked("one of the next lines, without its #: what one ticket cost", ways);
 }
 
+/** A question, and below it the rules that may answer it. */
+const asked = (question: string, ways: readonly Entry[]): readonly Line[] => [
+  { key: "price", value: ask(question), note: "a price is public for good; remove this line" },
+  ...ways.map(choice),
+];
+
+/** Without an amount: what each word costs, of a column that is named like a price and holds words only, or a sample. */
+function unreadRule({ all }: Roles): Entry {
+  const key = "price";
+  const column = called("price", all).find(
+    ({ name, amounts, times }) =>
+      amounts === undefined && times === undefined && !namesLoss(name) && !namesSurcharge(name) && says(name, "price"),
+  );
+  if (column === undefined) return { key, value: ask("no column looks like a price") };
+  const words = [...column.values.keys()];
+  if (words.length <= MOST_WORDS && words.every((text) => !/\d/.test(text)))
+    return { key, value: flow({ from: template(column), ...wordSteps(column, words) }), note: "it holds words only" };
+  const example = words.find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
+  const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
+  return { key, value: ask(what), note: `perhaps ${inner(column)}` };
+}
+
+/** Whether another amount is this one times the tickets of the row, in all rows, of which some have several. */
+function isUnitPrice(price: Column, { prices, quantities: [quantity, ...more], rows }: Roles): boolean {
+  if (quantity === undefined || more.length > 0) return false;
+  const amountIn = (cells: readonly string[], { amounts, index }: Column): number =>
+    Number(amounts?.readings[0].read(cells[index] ?? ""));
+  const isTotal = (cells: readonly string[], total: Column): boolean =>
+    Math.abs(amountIn(cells, price) * countIn(cells, quantity) - amountIn(cells, total)) < 0.005;
+  return (
+    rows.some((cells) => countIn(cells, quantity) > 1) &&
+    prices.some((total) => total !== price && rows.every((cells) => isTotal(cells, total)))
+  );
+}
+
 /** By what the amounts of a row of several tickets may have to be divided; undefined: not at all. */
 function dividersOf(
   { name, index }: Column,
+  { rows, counts: [count, ...more] }: Roles,
   quantity: Column | undefined,
-  counts: readonly Column[],
-  rows: Columns["rows"],
 ): readonly (Column | undefined)[] {
-  const [count, ...more] = counts;
   if (namesTicketPrice(name)) return [undefined];
   if (quantity === undefined) return count?.isNumber && more.length === 0 ? [undefined, count] : [undefined];
   // The price of one ticket is the same for different numbers of tickets.
@@ -96,14 +100,23 @@ function dividersOf(
   return says(name, "total") && !isAlike ? [quantity] : [undefined, quantity];
 }
 
-/** Why an amount may be what several tickets cost. */
-function priceOfOrder(price: Column, columns: Columns, quantity: Column | undefined): string | undefined {
-  const { ticketLists, items } = columns;
-  // An amount of an item is that item's.
+const IF_EACH = "If that is the price of each, take the next line without its #; if it is that of";
+
+/** Of a row that may be several tickets, with its one amount. */
+function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["rows"]): string | undefined {
+  if (counts.length === 0 || namesTicketPrice(price.name)) return undefined;
+  const ticketsIn = (cells: readonly string[]): number => counts.reduce((sum, count) => sum + countIn(cells, count), 0);
+  const cells = rows.find((each) => ticketsIn(each) > 1) ?? rows[0] ?? [];
+  const shown = [...counts, price].map((column) => `${column.name} ${textIn(cells, column)}`).join(", ");
+  return `a row has ${cleanText(shown, 120)}. ${IF_EACH} all of them, divide it, or give each kind its own: docs/mapping.md, A quantity`;
+}
+
+/** Why an amount may be what several tickets cost. An amount of an item is that item's. */
+function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined): string | undefined {
   if (price.name.startsWith("item.")) return undefined;
-  const list = namesTicketPrice(price.name) ? undefined : (ticketLists ?? items);
+  const list = namesTicketPrice(price.name) ? undefined : (roles.ticketLists ?? roles.items);
   const why =
-    (quantity === undefined ? sharedInOrders(price, columns) : undefined) ??
+    (quantity === undefined ? sharedInOrders(price, roles) : undefined) ??
     (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);
   return why && `${why}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
 }
@@ -112,12 +125,10 @@ function priceOfOrder(price: Column, columns: Columns, quantity: Column | undefi
  * The first order of several rows, where each of them may show what all cost: the name of the amount may mean an order's, and
  * no order has two; or only one row of each order has an amount.
  */
-function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string | undefined {
+function sharedInOrders(price: Column, { all, rows, ticket }: Roles): string | undefined {
   const name = cleanText(price.name, 40);
-  const mayBeOrders = says(price.name, "inAll", "inOrder");
   for (const column of all) {
-    if (column === ticket || column === price || !namesOrder(column.name) || column.values.size === column.filled)
-      continue;
+    if (column === ticket || column === price || !namesOrder(column.name)) continue;
     const filled = rows.filter((cells) => textIn(cells, column) !== "");
     const orders = [...Map.groupBy(filled, (cells) => textIn(cells, column))]
       .map(([order, of]) => ({ order: cleanText(order, 40), amounts: of.map((cells) => textIn(cells, price)) }))
@@ -126,7 +137,8 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string |
     const once = orders.find(({ amounts }) => amounts.filter((text) => text !== "").length === 1 || areOnce);
     if (once !== undefined) return `${once.order} has ${rowsText(once.amounts.length)} and one ${name}`;
     const [first] = orders;
-    if (mayBeOrders && first !== undefined && orders.every(({ amounts }) => new Set(amounts).size === 1))
+    const areAlike = orders.every(({ amounts }) => new Set(amounts).size === 1);
+    if (first !== undefined && areAlike && says(price.name, "inAll", "inOrder"))
       return `${first.order} has ${rowsText(first.amounts.length)} with ${name} ${cleanText(first.amounts[0] ?? "", 20)} each`;
   }
   return undefined;
@@ -158,29 +170,20 @@ function unitsOf({ name, values }: Column, currency: Column | undefined): readon
 }
 
 /** Steps of a rule beside `from`. */
-type Steps = Readonly<Record<string, Value | undefined>>;
-
-function waysOf(column: Column, quantity: Column | undefined, currency: Column | undefined): readonly Entry[] {
-  const { amounts } = column;
-  if (amounts === undefined) return [];
-  const divided = quantity === undefined ? [] : ["the total of the row is divided"];
-  return unitsOf(column, currency).flatMap((unit) =>
-    amountWays(column, amounts, { ...wordSteps(column, amounts.words), ...divideSteps(unit, quantity) }, unit, divided),
-  );
-}
+type Steps = Readonly<Record<string, string | undefined>>;
 
 /** Every way in which a column's amounts can be read. */
 function amountWays(
   column: Column,
   { signs, readings, isPlain, example }: Amounts,
   more: Steps,
-  unit: Unit = WHOLE,
-  said: readonly string[] = [],
+  unit: Unit,
+  said: readonly string[],
 ): readonly Entry[] {
   return readings.map(({ decimal, thousands, fits, example: read }) => {
     const steps = {
-      decimal: isPlain ? undefined : { inQuotes: decimal },
-      thousands: thousands === undefined ? undefined : { inQuotes: thousands },
+      decimal: isPlain ? undefined : inQuotes(decimal),
+      thousands: thousands && inQuotes(thousands),
       sign: signs.length === 0 ? undefined : signRule(signs),
       ...more,
     };
@@ -199,26 +202,27 @@ function amountWays(
   });
 }
 
-/** An event has one currency, so of several the user says which. */
-function signRule(signs: readonly string[]): Value {
-  const currencies = new Set(signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
-  if (currencies.size === 1) return signs.map((text) => ({ inQuotes: text }));
-  const shown = signs.map((sign) => cleanText(sign, 10)).join(", ");
-  return ask(`the sign of the event's currency alone, of ${shown}: an amount with another is an error`);
-}
+/** The price of one ticket from one column, with further steps: the only way to read it, or all of them for the user to choose from. */
+export const amountLines = (column: Column, amounts: Amounts, more: Steps): readonly Line[] =>
+  waysLines(amountWays(column, amounts, more, WHOLE, []));
 
 /** A sign and the code that it stands for are one. */
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 
+/** An event has one currency, so of several the user says which. */
+function signRule(signs: readonly string[]): string {
+  const currencies = new Set(signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
+  if (currencies.size === 1) return listOf(signs.map(inQuotes));
+  const shown = signs.map((sign) => cleanText(sign, 10)).join(", ");
+  return ask(`the sign of the event's currency alone, of ${shown}: an amount with another is an error`);
+}
+
 /** What words and empty cells among the amounts mean is asked. */
 function wordSteps(column: Column, words: readonly string[]): Steps {
   const blanks = column.rows - column.filled;
-  const prices = words.map((word) => {
-    const rows = rowsText(column.values.get(word) ?? 0);
-    return [word, ask(`its price, such as 0 (${rows})`)] as const;
-  });
+  const priceOf = (word: string): string => ask(`its price, such as 0 (${rowsText(column.values.get(word) ?? 0)})`);
   return {
-    map: words.length === 0 ? undefined : { flow: prices },
+    map: words.length === 0 ? undefined : flow(Object.fromEntries(words.map((word) => [word, priceOf(word)]))),
     else: words.length === 0 ? undefined : template(column),
     blank: blanks === 0 ? undefined : ask(`0, if what has no amount cost nothing (${rowsText(blanks)})`),
   };
@@ -228,8 +232,8 @@ function wordSteps(column: Column, words: readonly string[]): Steps {
 function divideSteps(unit: Unit, quantity: Column | undefined): Steps {
   if (unit === WHOLE) return quantity === undefined ? {} : { divide: template(quantity), places: "2" };
   const number = quantity === undefined ? "1" : inner(quantity);
-  const asked = `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, leave the zeros out`;
-  return { divide: unit === SMALLEST ? ask(asked) : { inQuotes: `${number}00` }, places: "2" };
+  const by = `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, leave the zeros out`;
+  return { divide: unit === SMALLEST ? ask(by) : inQuotes(`${number}00`), places: "2" };
 }
 
 /** 25.00 for 2500 hundredths. */
@@ -238,7 +242,3 @@ function inWhole(amount: string, { divide }: Unit): string {
   const found = divideAmount(amount, String(divide), 2, "error", 1);
   return found.kind === "amount" ? found.text : amount;
 }
-
-/** The price from one column: the only way to read it, or all of them as comments for the user to choose from. */
-export const amountLines = (column: Column, amounts: Amounts, more: Steps): readonly Line[] =>
-  waysLines(amountWays(column, amounts, more));

@@ -1,0 +1,192 @@
+/** What each column of an export most likely is: by the words of its header, then by the shape of its cells. */
+
+import { fold } from "../actions/nearest.ts";
+import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
+import {
+  isIdName,
+  isIdOfOther,
+  isOrderName,
+  joinedWords,
+  minorUnitsIn,
+  namesLoss,
+  namesSurcharge,
+  namesTicketList,
+  namesTicketPrice,
+  namesTickets,
+  runsOf,
+  WORDS,
+} from "./header-words.ts";
+
+type Wanted = keyof typeof WORDS;
+
+const mayBePrice = (column: Column): boolean =>
+  column.amounts !== undefined &&
+  (column.isMoney || called("quantity", [column]).length === 0) &&
+  !namesLoss(column.name) &&
+  !namesSurcharge(column.name);
+
+/** What a column of each field looks like; of those that are not here, its name says enough. */
+const SHAPES: Readonly<Partial<Record<Wanted, (column: Column) => boolean>>> = {
+  ticketId: ({ mayBeId }) => mayBeId,
+  eventId: ({ mayBeId }) => mayBeId,
+  price: mayBePrice,
+  quantity: ({ isNumber }) => isNumber,
+  currency: (column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text)),
+  eventName: ({ times }) => times === undefined,
+  startTime: ({ mayBeTime }) => mayBeTime,
+  endTime: ({ mayBeTime }) => mayBeTime,
+};
+
+/** Columns whose names fit, the surest first: the whole name before a part of it, and by the order of the words. */
+export const called = (wanted: Wanted, columns: readonly Column[]): readonly Column[] =>
+  calledBy(WORDS[wanted], columns);
+
+export function calledBy(words: string, columns: readonly Column[]): readonly Column[] {
+  const list = words.split(" ");
+  const placeOf = ({ name }: Column): number => {
+    const exact = list.indexOf(joinedWords(name));
+    if (exact !== -1) return exact;
+    const runs = runsOf(name);
+    const part = list.findIndex((word) => word.length >= 4 && runs.has(word));
+    return part === -1 ? Number.POSITIVE_INFINITY : list.length + part;
+  };
+  return columns
+    .map((column) => ({ column, place: placeOf(column) }))
+    .filter(({ place }) => place < Number.POSITIVE_INFINITY)
+    .sort((one, other) => one.place - other.place)
+    .map(({ column }) => column);
+}
+
+/** An export, with what its columns most likely are. */
+export interface Roles extends Evidence {
+  /** The id of a ticket, different in every row of a sale. */
+  readonly ticket: Column | undefined;
+  /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
+  readonly ticketLists: string | undefined;
+  /** Lists of JSON beside `items`. */
+  readonly otherLists: readonly string[];
+  /** All that may be the price, that of one ticket first. */
+  readonly prices: readonly Column[];
+  readonly currency: Column | undefined;
+  /** Columns named like the number of tickets in a row, and holding one. */
+  readonly quantities: readonly Column[];
+  /** All that may count the tickets of a row, by their names or their cells. */
+  readonly counts: readonly Column[];
+  /** The only column named like a number of tickets, where it says 1 in every row beside a ticket's id. */
+  readonly one: Column | undefined;
+  /** The id of a row that is an order of several tickets. */
+  readonly order: Column | undefined;
+  /** The price, where it is negative in some rows: they give something back. */
+  readonly refunds: Column | undefined;
+  /** Columns that look and are called like it, the surest first. */
+  find(wanted: Wanted): readonly Column[];
+}
+
+export function rolesOf(evidence: Evidence): Roles {
+  const { all, rows, items, lists = [] } = evidence;
+  // A column named exactly like its field is that field's, whatever it holds.
+  const find = (wanted: Wanted): readonly Column[] =>
+    called(
+      wanted,
+      all.filter((column) => (SHAPES[wanted]?.(column) ?? true) || fold(column.name) === fold(wanted)),
+    );
+  const prices = pricesIn(all);
+  const refunds = prices.slice(0, 1).find(({ values }) => [...values.keys()].some(isNegative));
+  const numbers = find("quantity");
+  const isOneEach = numbers.length === 1 && numbers.every(({ isCount }) => !isCount);
+  const mayBeTicket = (column: Column): boolean =>
+    (!numbers.includes(column) || isField(column)) && !isIdOfOther(column.name);
+  const named = find("ticketId").filter(mayBeTicket);
+  // The refund of a ticket has its id again.
+  const sold = refunds === undefined ? rows : rows.filter((cells) => !isNegative(textIn(cells, refunds)));
+  const isUniqueAmongSales = (column: Column): boolean =>
+    sold.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length;
+  const ticket =
+    all.find(({ name }) => items !== undefined && name === "item") ??
+    named.find(isField) ??
+    named.find((column) => column.isUnique || (refunds !== undefined && isUniqueAmongSales(column))) ??
+    named.find(({ distinct, filled, rows: most }) => distinct === filled && filled * 20 >= most * 19);
+  const ids = all.filter((column) => column.isUnique && column.mayBeId && mayBeTicket(column));
+  const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
+  const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
+  const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
+  const one = isOneEach && ticket !== undefined && ticket !== order ? numbers[0] : undefined;
+  const quantities = one === undefined ? numbers : [];
+  const roles: Roles = {
+    ...evidence,
+    ticket: ticket ?? ids.find(({ name }) => isIdName(name)),
+    ticketLists: ticket === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined,
+    otherLists,
+    prices,
+    currency: find("currency")[0],
+    quantities,
+    counts: [],
+    one,
+    order: quantities.length === 0 ? undefined : order,
+    refunds,
+    find,
+  };
+  return { ...roles, counts: countsIn(roles) };
+}
+
+const isField = ({ name }: Column): boolean => fold(name) === "ticketid";
+
+/** By their names or their texts; else the one that divides the price, or several of a kind of ticket each. Of JSON, those of an item. */
+function countsIn(roles: Roles): readonly Column[] {
+  const { all, quantities, items, one } = roles;
+  if (one !== undefined) return [];
+  const said = all.filter((column) => quantities.includes(column) || column.saysSeveral);
+  const divider = said.length > 0 ? undefined : dividesPrice(roles);
+  const counts = said.length > 0 ? said : divider === undefined ? countsOfKinds(roles) : [divider];
+  return counts.filter(({ name }) => items === undefined || name.startsWith("item."));
+}
+
+/** The number of tickets that a cell says; 0 where it says none. */
+export const countIn = (cells: readonly string[], column: Column): number =>
+  Number(/\d+/.exec(textIn(cells, column))?.[0] ?? 0);
+
+/** Two or more columns of small numbers, with a 0 in some row, of which every row has one: `Standing` 2, `Balcony` 0. */
+function countsOfKinds({ all, rows, ticket }: Roles): readonly Column[] {
+  const counts = all.filter(
+    (column) => column.isNumber && column !== ticket && column.values.has("0") && !isIdName(column.name),
+  );
+  const totals = rows.map((cells) => counts.reduce((sum, column) => sum + countIn(cells, column), 0));
+  return counts.length > 1 && Math.min(...totals) > 0 && Math.max(...totals) > 1 ? counts : [];
+}
+
+/** Whether a column says no more than the sign of the amount: one text in rows of refunds, another in all others. */
+export function followsRefunds(column: Column, { refunds, rows }: Roles): boolean {
+  if (refunds === undefined || column.values.size !== 2) return false;
+  return new Set(rows.map((cells) => `${isNegative(textIn(cells, refunds))} ${textIn(cells, column)}`)).size === 2;
+}
+
+const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);
+
+/** A column of small whole numbers that divides different amounts to the same price: 60.00 by 3, 40.00 by 2. */
+function dividesPrice({ all, rows, prices: [price] }: Roles): Column | undefined {
+  const read = price?.amounts?.readings[0].read;
+  if (price === undefined || read === undefined) return undefined;
+  return all.find((column) => {
+    if (!column.isCount || column === price || isIdName(column.name)) return false;
+    const pairs = rows.map((cells) => [Number(read(textIn(cells, price))), Number(textIn(cells, column))] as const);
+    const filled = pairs.filter(([amount, count]) => amount > 0 && count > 0);
+    const units = new Set(filled.map(([amount, count]) => (amount / count).toFixed(4)));
+    return (
+      new Set(filled.map(([, count]) => count)).size > 1 &&
+      filled.length >= 3 &&
+      units.size * 2 <= new Set(filled.map(([amount]) => amount)).size
+    );
+  });
+}
+
+/** Columns named like a price, the price of one ticket first; else the only amounts, or those whose name says cents. */
+function pricesIn(all: readonly Column[]): readonly Column[] {
+  const named = called("price", all.filter(mayBePrice));
+  const ofItems = named.filter(({ name }) => name.startsWith("item."));
+  const prices = ofItems.length > 0 ? ofItems : named;
+  if (prices.length > 0)
+    return [...prices].sort((one, other) => Number(namesTicketPrice(other.name)) - Number(namesTicketPrice(one.name)));
+  const amounts = all.filter((column) => column.isMoney && !namesLoss(column.name));
+  if (amounts.length === 1) return amounts;
+  return all.filter(({ name, amounts }) => minorUnitsIn(name) !== undefined && amounts !== undefined).slice(0, 1);
+}
