@@ -1,10 +1,13 @@
 /** The columns whose values decide what a row gives. `expect` lists their values, and `when` asks which of them give the action. */
 
-import { ACTIONS, type ActionName } from "../actions/actions.ts";
+import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Column } from "./evidence.ts";
+import type { View } from "./fields.ts";
 import { areLogStates, areStatuses, isLogStateName, namesLoss, namesRowKind, says } from "./header-words.ts";
-import { called, type Roles } from "./roles.ts";
+import { called, followsRefunds, type Roles } from "./roles.ts";
+import { isOfEvents } from "./row-action.ts";
+import { eachAsked } from "./ticket-rules.ts";
 import { timeRule } from "./time-rules.ts";
 import {
   ask,
@@ -42,7 +45,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isLoss = action === "invalidatedTicket";
   const isLog = action === "scannedTicket" || action === "checkedInTicket";
   const isState = says(name, "status");
-  if (ACTIONS[action].about === "event") return isState && hasFewValues ? "status" : undefined;
+  if (isOfEvents(action)) return isState && hasFewValues ? "status" : undefined;
   const saysLoss = !isLoss && namesLoss(name) && timeKind !== "other";
   const saysLetIn = isLog && isLogStateName(name);
   if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysLetIn ? "blank" : undefined;
@@ -110,47 +113,102 @@ export function oneExpected({ one }: Roles): readonly Entry[] {
   return [{ key: one.name, value: texts.length === 1 ? (texts[0] ?? "") : listOf(texts), note }];
 }
 
+/** The items of `actions`: what the rows give, and of sales what may end a ticket. */
+export function itemsOf(
+  { roles, action, time }: View,
+  why: string,
+  deciding: Deciding,
+  fields: readonly Line[],
+): readonly (Value | Comment)[] {
+  const { refunds } = roles;
+  const status = deciding.status.filter((column) => !followsRefunds(column, roles));
+  if (isOfEvents(action)) return [actionItem(action, why, statusShown(deciding), fields)];
+  const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
+  if (action !== "soldTicket")
+    return [actionItem(action, why, whenLines(laterTests(status, deciding.mark, ofTime)), fields)];
+  // Of several statuses the surest says whether there was a sale.
+  const sold = status.slice(0, 1).map((column): Test => {
+    const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
+    return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
+  });
+  const when =
+    refunds === undefined
+      ? whenLines(sold)
+      : whenLines([...sold, [refunds.name, flow({ not: BELOW_ZERO })]], "guess: a refund is no sale");
+  const each = roles.items === undefined ? [] : eachAsked(roles);
+  // The file does not say whether an entry is a scan or the end of a ticket's life.
+  const entries = deciding.entry.map((column) => ({
+    comment: `# ${cleanText(column.name, 40)} may be an entry (${valuesText(column, 4)}): add checkedInTicket, which ends a ticket's life, or scannedTicket, with a when.`,
+  }));
+  return [
+    actionItem(action, why, [...when, ...each], fields),
+    ...entries,
+    ...lossItems(status, deciding.mark, roles, ofTime),
+  ];
+}
+
 /** What a column must hold, as YAML. */
 type Test = readonly [name: string, value: string];
 
 const BELOW_ZERO = flow({ below: "0" });
 
-/** The condition of an action: what each column that decides it must hold. */
-export function whenLines(
-  deciding: Deciding,
-  action: ActionName,
-  { refunds }: Roles,
-  time: Column | undefined,
-): readonly Line[] {
-  if (action !== "soldTicket") return whenOf(laterTests(deciding, time));
-  // Of several statuses the surest says whether there was a sale.
-  const sold = deciding.status.slice(0, 1).map((column): Test => {
-    const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
-    return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
-  });
-  if (refunds === undefined) return whenOf(sold);
-  return whenOf([...sold, [refunds.name, flow({ not: BELOW_ZERO })]], "guess: a refund is no sale");
-}
-
-const whenOf = (tests: readonly Test[], note?: string): readonly Line[] =>
+const whenLines = (tests: readonly Test[], note?: string): readonly Line[] =>
   tests.length === 0 ? [] : [{ key: "when", value: flow(Object.fromEntries(tests)), note }];
 
-function laterTests({ status, mark }: Deciding, time: Column | undefined): readonly Test[] {
-  const orRemove = (name: string, test: string, rows: string): Test => [
+/** The condition of what happens to a ticket later. */
+function laterTests(status: readonly Column[], mark: readonly Column[], time: Column | undefined): readonly Test[] {
+  const orRemove = (name: string, test: string, some: number, rows: number): Test => [
     name,
-    ask(`${test} (${rows}); else remove this`),
+    ask(`${test} (${some} of ${rowsText(rows)}); else remove this`),
   ];
   const values = "the value that gives this action, or a list of them, [one, other], of";
   const tests = [
     ...status.map((column): Test => [column.name, ask(`${values} ${valuesText(column)}`)]),
     ...mark.map(({ name, filled, rows }) =>
-      orRemove(name, "{empty: true} where a row with something there gives nothing", `${filled} of ${rowsText(rows)}`),
+      orRemove(name, "{empty: true} where a row with something there gives nothing", filled, rows),
     ),
   ];
   if (tests.length > 0 || time === undefined || time.filled === time.rows) return tests;
-  const without = `${time.rows - time.filled} of ${rowsText(time.rows)}`;
-  return [orRemove(time.name, "{empty: false} where a row without a time gives nothing", without)];
+  const { name, filled, rows } = time;
+  return [orRemove(name, "{empty: false} where a row without a time gives nothing", rows - filled, rows)];
 }
+
+/** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
+function lossItems(
+  status: readonly Column[],
+  mark: readonly Column[],
+  roles: Roles,
+  ofRow: Column | undefined,
+): readonly Value[] {
+  const { refunds } = roles;
+  // A status that is the same in all rows tells no ticket from another.
+  const differing = status.filter(
+    ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
+  );
+  const losses = [
+    ...differing.map((column) =>
+      flow({ [column.name]: ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`) }),
+    ),
+    ...mark.map(({ name, values, times }) => {
+      const other = times === undefined ? `, {not: ${[...values.keys()][0]}}` : "";
+      return flow({ [name]: ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`) });
+    }),
+  ];
+  const [only, ...more] = refunds === undefined ? losses : [...losses, flow({ [refunds.name]: BELOW_ZERO })];
+  if (only === undefined) return [];
+  const when: Entry = { key: "when", value: more.length === 0 ? only : { items: [only, ...more] } };
+  const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
+  // A refund is a row of its own.
+  const time = mark.find(({ times }) => times !== undefined) ?? (refunds === undefined ? undefined : ofRow);
+  const fields = time === undefined ? [] : [timeRule(time, roles)];
+  return [actionItem("invalidatedTicket", losses.length === 0 ? "guess: a refund" : doubt, [when], fields)];
+}
+
+/** Of events a status is shown, and its condition is left to the user. */
+const statusShown = ({ status: [status] }: Deciding): readonly Comment[] =>
+  status === undefined
+    ? []
+    : [{ comment: `#when: {${cleanText(status.name, 40)}: …}   # in this file: ${valuesText(status)}` }];
 
 /** An item of the list of actions. */
 export function actionItem(
@@ -162,47 +220,3 @@ export function actionItem(
   const block = [...before, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
   return { block: [{ key, value: { block }, note }] };
 }
-
-/** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
-export function invalidationItems(
-  { status, mark }: Deciding,
-  roles: Roles,
-  ofRow: Column | undefined,
-): readonly Value[] {
-  // A status that is the same in all rows tells no ticket from another.
-  const differing = status.filter(
-    ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
-  );
-  const losses = [
-    ...differing.map((column): Test => {
-      return [column.name, ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`)];
-    }),
-    ...mark.map(({ name, values, times }): Test => {
-      const other = times === undefined ? `, {not: ${[...values.keys()][0]}}` : "";
-      return [name, ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`)];
-    }),
-  ];
-  const { refunds } = roles;
-  const given = refunds === undefined ? [] : [[refunds.name, BELOW_ZERO] as const];
-  const [only, ...more] = [...losses, ...given].map(([name, value]) => flow({ [name]: value }));
-  if (only === undefined) return [];
-  const when = more.length === 0 ? only : { items: [only, ...more] };
-  const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
-  const note = losses.length === 0 ? "guess: a refund" : doubt;
-  // A refund is a row of its own.
-  const time = mark.find(({ times }) => times !== undefined) ?? (refunds === undefined ? undefined : ofRow);
-  const fields = time === undefined ? [] : [timeRule(time, roles)];
-  return [actionItem("invalidatedTicket", note, [{ key: "when", value: when }], fields)];
-}
-
-/** The file does not say whether an entry is a scan or the end of a ticket's life. */
-export const entriesShown = ({ entry }: Deciding): readonly Comment[] =>
-  entry.map((column) => ({
-    comment: `# ${cleanText(column.name, 40)} may be an entry (${valuesText(column, 4)}): add checkedInTicket, which ends a ticket's life, or scannedTicket, with a when.`,
-  }));
-
-/** Of events a status is shown, and its condition is left to the user. */
-export const eventStatusShown = ({ status: [status] }: Deciding): readonly Comment[] =>
-  status === undefined
-    ? []
-    : [{ comment: `#when: {${cleanText(status.name, 40)}: …}   # in this file: ${valuesText(status)}` }];

@@ -8,7 +8,6 @@ import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/like
 import { namesZone } from "../map/time-format.ts";
 import { isTotalsWord } from "../map/totals.ts";
 import { isIdName, minorUnitsIn, namesTime, says, type TimeKind, timeKindOf } from "./header-words.ts";
-import { type Entry, flow, text } from "./yaml.ts";
 
 /** The beginning of an export. */
 export interface Sample {
@@ -125,8 +124,8 @@ export interface Evidence extends Sample {
   /** Those that can be named in a rule: their header occurs once, and has no braces. They hold something, or nothing. */
   readonly all: readonly Column[];
   readonly empty: readonly Column[];
-  /** The rule that leaves lines of totals out, where there are some. */
-  readonly skip: readonly Entry[];
+  /** What shows a line of totals, where there is one: a column that only such lines leave empty, else their word. */
+  readonly totals: { readonly column: string; readonly text: string } | undefined;
   /** What was looked at: `all 3 rows`. */
   readonly allRows: string;
   /** Whether `{file.date}` has one in the file's name. */
@@ -152,7 +151,7 @@ export function evidenceOf(sample: Sample): Evidence {
     columns,
     all: usable.filter(({ filled }) => filled > 0),
     empty: usable.filter(({ filled }) => filled === 0),
-    skip: skipTotals(sample.header, rows, trimmed.find(isOfTotals)),
+    totals: totalsIn(sample.header, rows, trimmed.find(isOfTotals)),
     allRows: allRowsText(rows.length, sample),
     hasFileDate: datesIn(sample.fileName).length === 1,
     column: (name) => columns.find((column) => column.name === name),
@@ -170,13 +169,11 @@ export function hasColumn({ header, lists = [] }: Sample, name: string): boolean
 const isOfTotals = (cells: readonly string[]): boolean =>
   cells.filter((cell) => cell !== "").length * 2 <= cells.length && cells.some(isTotalsWord);
 
-/** `skip` for lines of totals: by a column that only they leave empty, else by their word. */
-function skipTotals(header: readonly string[], rows: Sample["rows"], totals: Sample["rows"][0] | undefined) {
-  if (totals === undefined) return [];
+function totalsIn(header: readonly string[], rows: Sample["rows"], totals: readonly string[] | undefined) {
+  if (totals === undefined) return undefined;
   const empty = header.findIndex((_name, at) => (totals[at] ?? "") === "" && rows.every((cells) => cells[at]));
   const at = empty === -1 ? totals.findIndex(isTotalsWord) : empty;
-  const value = flow({ [header[at]?.trim() ?? ""]: text(totals[at] ?? "") });
-  return [{ key: "skip", value, note: "a line of totals is no row" }];
+  return { column: header[at]?.trim() ?? "", text: totals[at] ?? "" };
 }
 
 function allRowsText(rows: number, { items, isWhole }: Sample): string {

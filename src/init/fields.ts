@@ -1,23 +1,15 @@
 /** How each field is guessed: which columns may hold it, the rule by the surest of them, and what is asked without one. */
 
-import { ACTIONS, type ActionName } from "../actions/actions.ts";
+import { type ActionName, actionsThat } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { cleanText, quoted } from "../actions/text.ts";
-import { type Column, holdsEmails, idForm, textIn } from "./evidence.ts";
-import {
-  isEventIdName,
-  isIdName,
-  isIdOfOther,
-  joinedWords,
-  namesBefore,
-  namesTickets,
-  TRAITS,
-  wordsOf,
-} from "./header-words.ts";
+import { type Column, holdsEmails } from "./evidence.ts";
+import { isEventIdName, isIdName, joinedWords, namesBefore, TRAITS } from "./header-words.ts";
 import { priceLines } from "./price-rules.ts";
 import { calledBy, type Roles } from "./roles.ts";
-import { type OrderTime, oneOf, orderTimeLines, timeRule } from "./time-rules.ts";
-import { alsoText, ask, choice, type Entry, flow, inner, inQuotes, type Line, rowsText, template } from "./yaml.ts";
+import { fieldsTaken, isOfEvents } from "./row-action.ts";
+import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
+import { isTimeField, type OrderTime, oneOf, orderTimeLines, timeRule } from "./time-rules.ts";
+import { alsoText, ask, choice, differText, type Entry, flow, inner, type Line, rowsText, template } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
 export interface View {
@@ -40,22 +32,23 @@ interface Guess {
 const entry = (key: string, value: string, note?: string): readonly Entry[] => [{ key, value, note }];
 
 const isSale = ({ action }: View): boolean => action === "soldTicket";
-const isOfEvents = ({ action }: View): boolean => ACTIONS[action].about === "event";
 
-/** What is guessed; the lists below say for which action, and in which order it is written. */
+/** The lists below say for which action, and in which order it is written. */
 const GUESSES = {
   eventId: {
     candidates: (view) =>
-      isOfEvents(view) ? idsOfEvents(view.roles) : view.roles.find("eventId").filter((id) => id !== view.roles.ticket),
+      isOfEvents(view.action)
+        ? idsOfEvents(view.roles)
+        : view.roles.find("eventId").filter((id) => id !== view.roles.ticket),
     written(view, id, others) {
-      if (isOfEvents(view)) return entry("eventId", template(id), "guess by name");
+      if (isOfEvents(view.action)) return entry("eventId", template(id), "guess by name");
       const shown = `${differText(id)}${alsoText(others)}`;
       if (isEventIdName(id.name)) return entry("eventId", template(id), `guess by name: ${shown}`);
       return entry("eventId", ask("the id of the event"), `or ${template(id)}, if that is one: ${shown}`);
     },
     missing: (view) => {
       const value = ask("the id of the event: no column has such a name");
-      return [{ key: "eventId", value, ofThisFile: isOfEvents(view) ? undefined : "eventId" }];
+      return [{ key: "eventId", value, ofThisFile: isOfEvents(view.action) ? undefined : "eventId" }];
     },
   },
   ticketId: {
@@ -156,24 +149,64 @@ const GUESSES = {
 
 type Guessed = keyof typeof GUESSES;
 
-export const OF_SALES: readonly Guessed[] = ["eventId", "ticketId"];
-export const OF_A_SALE: readonly Guessed[] = ["userId", "price", "orderTime", "metadataAttributes"];
-export const OF_ITS_EVENT: readonly Guessed[] = ["eventName", "currency", "startTime", "endTime"];
-export const OF_A_TICKET: readonly Guessed[] = ["ticketId", "userId", "price", "metadataAttributes", "orderTime"];
-export const OF_AN_EVENT: readonly Guessed[] = ["eventId", ...OF_ITS_EVENT];
-
-/** The lines of these fields. */
-export const linesFor = (view: View, fields: readonly Guessed[]): readonly Line[] =>
+const linesFor = (view: View, fields: readonly Guessed[]): readonly Line[] =>
   fields.flatMap((field) => {
     const { candidates, written, missing }: Guess = GUESSES[field];
     const [first, ...others] = candidates(view);
     return first === undefined ? (missing?.(view) ?? []) : written(view, first, others);
   });
 
+const OF_SALES = ["eventId", "ticketId"] as const;
+const OF_A_SALE = ["userId", "price", "orderTime", "metadataAttributes"] as const;
+const OF_ITS_EVENT = ["eventName", "currency", "startTime", "endTime"] as const;
+const OF_A_TICKET = ["ticketId", "userId", "price", "metadataAttributes", "orderTime"] as const;
+
+/** What registers the event of a sale. */
+export const eventRules = (view: View): readonly Line[] => linesFor(view, OF_ITS_EVENT);
+
+/** Rules of the source for all its actions, and those of the action. */
+export interface Rules {
+  readonly source: readonly Line[];
+  readonly fields: readonly Line[];
+}
+
+export function rulesOf(view: View): Rules {
+  const { roles, action, named } = view;
+  const takes = fieldsTaken(action);
+  const wanted = isSale(view) ? OF_A_SALE : isOfEvents(action) ? (["eventId", ...OF_ITS_EVENT] as const) : OF_A_TICKET;
+  const source = isSale(view) ? linesFor(view, OF_SALES) : [];
+  const guessed = linesFor(
+    view,
+    wanted.filter((field) => {
+      if (field === "userId") return takes.has(field) && needsUser(view);
+      if (field === "metadataAttributes") return isSale(view) || (action === "updateTicket" && named.size === 0);
+      return field === "ticketId" || takes.has(field);
+    }),
+  );
+  const ruled = new Set([...source, ...guessed].map((line) => ("key" in line ? line.key : "")));
+  const others = [...named].flatMap(([field, column]): readonly Line[] => {
+    if (ruled.has(field)) return [];
+    return isTimeField(field) ? [timeRule(column, roles, field)] : entry(field, template(column));
+  });
+  return { source: source.map(withoutGuess), fields: [...guessed, ...others].map(withoutGuess) };
+}
+
+/** Where all columns are named like fields, a user that none is named like is asked for of sales alone. */
+function needsUser({ action, named }: View): boolean {
+  if (named.has("userId") || named.size === 0) return true;
+  return [...actionsThat("sell-ticket"), ...actionsThat("resell-ticket")].some((name) => name === action);
+}
+
+/** Whether a rule says no more than the name of its column; comments say nothing. */
+export const isAsNamed = (line: Line): boolean =>
+  "comment" in line ||
+  (typeof line.value === "string" && fold(/^"\{(.*)\}"$/.exec(line.value)?.[1] ?? "") === fold(line.key));
+
+/** That a column named like its field is that field's is no guess. */
+const withoutGuess = (line: Line): Line => ("key" in line && isAsNamed(line) ? { ...line, note: undefined } : line);
+
 const OR_ELSEWHERE = "or remove newEvent, if the events are registered elsewhere";
 const BARE_NAME = /^(?:name|bezeichnung|nom|nome|naam)$/;
-
-const differText = ({ distinct, rows }: Column): string => `${distinct} different in ${rowsText(rows)}`;
 
 function idsOfEvents({ all, find }: Roles): readonly Column[] {
   const named = find("eventId").find(({ isUnique, name }) => isUnique || isEventIdName(name));
@@ -189,7 +222,7 @@ const timesOfEvents = (view: View, key: "startTime" | "endTime"): readonly Colum
 
 /** What may be the start in a list of events where no column is named like one. */
 function mayBeStarts(view: View): readonly Column[] {
-  if (!isOfEvents(view) || view.named.has("startTime")) return [];
+  if (!isOfEvents(view.action) || view.named.has("startTime")) return [];
   const others = [...timesOfEvents(view, "endTime"), ...view.named.values()];
   return view.roles.all.filter(
     (column) =>
@@ -216,77 +249,3 @@ const whatChanges = ({ action }: View): readonly Entry[] =>
         ask("what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead"),
       )
     : [];
-
-const NO_TICKET = "the id of the ticket: no column has such a name";
-
-/** The number of tickets of an order, where a row is one and names no ticket, and nothing else may count them. */
-export function orderCounted({ quantities, counts, order, ticket, items }: Roles): Column | undefined {
-  const isTicket = ticket !== undefined && fold(ticket.name) === "ticketid";
-  if (counts.length > 1 || order === undefined || items !== undefined || isTicket) return undefined;
-  return counts[0] === quantities[0] ? counts[0] : undefined;
-}
-
-/** Whether a row is an order of several tickets, whose ids are made of the order's. */
-const isOrder = ({ order, items, quantities, ticket }: Roles): boolean =>
-  order !== undefined && items === undefined && quantities.length > 0 && fold(ticket?.name ?? "") !== "ticketid";
-
-const uniquesIn = ({ all, counts }: Roles): readonly Column[] =>
-  all.filter((column) => column.isUnique && column.mayBeId && !counts.includes(column));
-
-/** The id of what is sold, which is different in every row. */
-function soldTickets(roles: Roles): readonly Column[] {
-  const { ticket, ticketLists } = roles;
-  if (ticket === undefined || ticketLists !== undefined || isOrder(roles)) return [];
-  return [ticket, ...uniquesIn(roles).filter((column) => column !== ticket && isIdName(column.name))];
-}
-
-/** Where no column is the id of what is sold. */
-function unnamedTicket(roles: Roles): readonly Entry[] {
-  const { ticketLists, order, allRows } = roles;
-  const key = "ticketId";
-  if (ticketLists !== undefined)
-    return entry(
-      key,
-      ask(`the id of the ticket: ${cleanText(ticketLists, 40)} may have several in a row`),
-      "each: gives an action for each of them, with its id in {item.…}: docs/mapping.md, One row, several tickets",
-    );
-  if (order !== undefined && isOrder(roles)) {
-    const note = `guess: ${quoted(order.name)} is different in ${allRows}, {n} counts its tickets`;
-    return entry(key, inQuotes(`${inner(order)}-{n}`), note);
-  }
-  const pair = uniqueTogether(roles);
-  if (pair.length > 0)
-    return entry(key, inQuotes(pair.map(inner).join("-")), `guess: only together are they different in ${allRows}`);
-  const [first, ...more] = uniquesIn(roles);
-  const note = first && `or ${template(first)}, if that is one: different in ${allRows}${alsoText(more)}`;
-  return entry(key, ask(NO_TICKET), note);
-}
-
-/** Two columns named like ids that differ in every row only together. */
-function uniqueTogether({ all, rows }: Roles): readonly Column[] {
-  const ids = all.filter((column) => isIdName(column.name) && column.mayBeId && column.filled === column.rows);
-  for (const [at, one] of ids.slice(0, 12).entries())
-    for (const other of ids.slice(at + 1, 12)) {
-      if (one.distinct * other.distinct < rows.length) continue;
-      const seen = new Set(rows.map((cells) => JSON.stringify([one, other].map((id) => idForm(textIn(cells, id))))));
-      if (seen.size === rows.length) return [one, other];
-    }
-  return [];
-}
-
-/** The ticket of something that may happen repeatedly, so its id need not be different in every row. */
-function knownTickets({ all, find }: Roles): readonly Column[] {
-  const columns = find("ticketId");
-  return [
-    // A column named only "id" may hold the id of the scan, or of the refund.
-    ...columns.filter(({ name }) => namesTickets(name) || /^(?:publicid|code|codice|codigo)$/.test(joinedWords(name))),
-    ...columns.filter(({ name }) => isIdName(name) && !isIdOfOther(name) && wordsOf(name).length > 1),
-    ...all.filter((column) => fold(column.name) === "nftid" && column.mayBeId),
-  ];
-}
-
-function unknownTicket({ all }: Roles): readonly Entry[] {
-  const [first, ...others] = all.filter((column) => (column.isUnique || isIdName(column.name)) && column.mayBeId);
-  const note = first && `or ${template(first)}, if that is one: ${differText(first)}${alsoText(others)}`;
-  return entry("ticketId", ask(NO_TICKET), note);
-}

@@ -1,49 +1,17 @@
 /** A source for an export of an unknown layout: rules for its columns, unless they are named like fields and need none. */
 
-import { ACTIONS, type ActionName, actionsThat } from "../actions/actions.ts";
+import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { askedIn } from "../map/source.ts";
-import {
-  actionItem,
-  currencyExpected,
-  type Deciding,
-  decidingOf,
-  entriesShown,
-  eventStatusShown,
-  expectLines,
-  invalidationItems,
-  oneExpected,
-  whenLines,
-} from "./conditions.ts";
+import { actionItem, currencyExpected, decidingOf, expectLines, itemsOf, oneExpected } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
-import {
-  eventTimes,
-  linesFor,
-  OF_A_SALE,
-  OF_A_TICKET,
-  OF_AN_EVENT,
-  OF_ITS_EVENT,
-  OF_SALES,
-  orderCounted,
-  type View,
-} from "./fields.ts";
-import { followsRefunds, type Roles, rolesOf } from "./roles.ts";
-import { fieldColumns, fieldsTaken, ownActions, type Taken, takenFor } from "./row-action.ts";
-import { isTimeField, orderTimeOf, timeRule, zoneLines } from "./time-rules.ts";
-import {
-  ask,
-  type Comment,
-  type Entry,
-  flow,
-  inner,
-  inQuotes,
-  type Line,
-  template,
-  text,
-  type Value,
-  valuesText,
-} from "./yaml.ts";
+import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
+import { type Roles, rolesOf } from "./roles.ts";
+import { fieldColumns, fieldsTaken, isOfEvents, ownActions, type Taken, takenFor } from "./row-action.ts";
+import { eachLines } from "./ticket-rules.ts";
+import { isTimeField, orderTimeOf, zoneLines } from "./time-rules.ts";
+import { ask, type Comment, type Entry, flow, inQuotes, type Line, text, valuesText } from "./yaml.ts";
 
 /** What stands under the name of a source, around its `match`. */
 export interface Body {
@@ -68,8 +36,7 @@ export function fromColumns(evidence: Evidence, needsEvents: boolean): FromColum
   const named = isNamed ? fieldColumns(roles, action) : new Map<string, Column>();
   const view: View = { roles, action, named, time: orderTimeOf(action, roles) };
   const actions = doubt === undefined ? [action] : [];
-  if (isNamed) return { how: "fields", actions, ...(asNamed(view, taken) ?? withRules(view, taken, needsEvents)) };
-  return { how: "columns", actions, ...withRules(view, taken, needsEvents) };
+  return { how: isNamed ? "fields" : "columns", actions, ...withAction(view, taken, needsEvents) };
 }
 
 /** How the file is written, where that is unusual. */
@@ -123,96 +90,63 @@ function withOwnActions(roles: Roles, own: readonly ActionName[]): Body {
 }
 
 /** No rules where all columns are named like fields and are read correctly by that. */
-function asNamed(view: View, { why, doubt }: Taken): Body | undefined {
+function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
   const { roles, action, time } = view;
-  const deciding = decidingOf(besideFields(roles, action), action);
+  const { why, doubt, isNamed = false } = taken;
   const isSale = action === "soldTicket";
+  const deciding = decidingOf(besideFields(roles, action), action);
   const { source, fields } = rulesOf(view);
+  const each = eachLines(roles, isSale);
+  const expected = [
+    ...(fieldsTaken(action).has("price") ? currencyExpected(roles) : []),
+    ...(isSale ? oneExpected(roles) : []),
+  ];
   const happensNowAndThen =
     !isSale && fieldsTaken(action).has("orderTime") && time.columns.some(({ filled, rows }) => filled < rows);
   const needsRules =
     ![...source, ...fields].every(isAsNamed) ||
     Object.values(deciding).some(({ length }) => length > 0) ||
-    eachLines(view).length > 0 ||
+    each.length > 0 ||
     (isSale && roles.one !== undefined) ||
     roles.refunds !== undefined ||
-    roles.skip.length > 0 ||
-    expectedOf(view).some(({ value }) => typeof value === "string" && askedIn(value) !== undefined) ||
+    roles.totals !== undefined ||
+    expected.some(({ value }) => typeof value === "string" && askedIn(value) !== undefined) ||
     happensNowAndThen;
-  if (needsRules) return undefined;
-  const isKnown = doubt === undefined;
-  const comment = `# The columns are named like fields, ${isKnown ? "so they need no rules" : "but nothing says which action the rows are"}.`;
-  const given: Entry = isKnown ? { key: "action", value: action, note: why } : { key: "action", value: ask(doubt) };
-  return { comments: [{ comment }], rules: [...fileLines(roles, action), given] };
-}
-
-function withRules(view: View, { why, doubt, isNamed }: Taken, needsEvents: boolean): Body {
-  const { roles, action, time } = view;
-  const isSale = action === "soldTicket";
-  const deciding = decidingOf(besideFields(roles, action), action);
-  const { source, fields } = rulesOf(view);
+  if (isNamed && !needsRules) {
+    const isKnown = doubt === undefined;
+    const comment = `# The columns are named like fields, ${isKnown ? "so they need no rules" : "but nothing says which action the rows are"}.`;
+    const given: Entry = isKnown ? { key: "action", value: action, note: why } : { key: "action", value: ask(doubt) };
+    return { comments: [{ comment }], rules: [...fileLines(roles, action), given] };
+  }
   const registers = isSale && needsEvents;
   const used = [
     ...time.columns,
-    ...(ACTIONS[action].about === "event" || registers ? eventTimes(view) : []),
+    ...(isOfEvents(action) || registers ? eventTimes(view) : []),
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const event = actionItem("newEvent", "with the first row of each event", [], linesFor(view, OF_ITS_EVENT));
-  const named = { comment: "# The columns are named like fields, but not all is said by that." };
+  const event = actionItem("newEvent", "with the first row of each event", [], eventRules(view));
+  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields)];
   return {
-    comments: isNamed === true ? [named] : [],
+    comments: isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : [],
     rules: [
       ...csvLines(roles),
       ...listsShown(roles),
       ...zoneLines(used, roles),
-      ...eachLines(view),
-      ...(ACTIONS[action].about === "event" ? [] : expectLines(expectedOf(view), deciding.status, deciding.blank)),
-      ...roles.skip,
+      ...each,
+      ...(isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank)),
+      ...totalsSkipped(roles),
       ...(source.length === 0 ? [] : [{ key: "fields", value: { block: source } }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
-      { key: "actions", value: { items: [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields)] } },
+      { key: "actions", value: { items } },
     ],
   };
 }
 
-const expectedOf = ({ roles, action }: View): readonly Entry[] => [
-  ...(fieldsTaken(action).has("price") ? currencyExpected(roles) : []),
-  ...(action === "soldTicket" ? oneExpected(roles) : []),
-];
-
-/** Rules of the source for all its actions, and those of the action. */
-function rulesOf(view: View): { readonly source: readonly Line[]; readonly fields: readonly Line[] } {
-  const { roles, action, named } = view;
-  const isNamed = named.size > 0;
-  const takes = fieldsTaken(action);
-  const sells = [...actionsThat("sell-ticket"), ...actionsThat("resell-ticket")].some((name) => name === action);
-  const needsUser = named.has("userId") || (!(isNamed && !sells) && !(action === "claimedTicket" && named.has("to")));
-  const wanted = action === "soldTicket" ? OF_A_SALE : ACTIONS[action].about === "event" ? OF_AN_EVENT : OF_A_TICKET;
-  const source = action === "soldTicket" ? linesFor(view, OF_SALES) : [];
-  const guessed = linesFor(
-    view,
-    wanted.filter((field) => {
-      if (field === "userId" && !needsUser) return false;
-      if (field === "metadataAttributes") return action === "soldTicket" || (action === "updateTicket" && !isNamed);
-      return field === "ticketId" || takes.has(field);
-    }),
-  );
-  const ruled = new Set([...source, ...guessed].map((line) => ("key" in line ? line.key : "")));
-  const others = [...named].flatMap(([field, column]): readonly Entry[] => {
-    if (ruled.has(field)) return [];
-    return [isTimeField(field) ? timeRule(column, roles, field) : { key: field, value: template(column) }];
-  });
-  return { source: source.map(withoutGuess), fields: [...guessed, ...others].map(withoutGuess) };
-}
-
-/** Whether a rule says no more than the name of its column; comments say nothing. */
-const isAsNamed = (line: Line): boolean =>
-  "comment" in line ||
-  (typeof line.value === "string" && fold(/^"\{(.*)\}"$/.exec(line.value)?.[1] ?? "") === fold(line.key));
-
-/** That a column named like its field is that field's is no guess. */
-const withoutGuess = (line: Line): Line => ("key" in line && isAsNamed(line) ? { ...line, note: undefined } : line);
+const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
+  totals === undefined
+    ? []
+    : [{ key: "skip", value: flow({ [totals.column]: text(totals.text) }), note: "a line of totals is no row" }];
 
 /** Lists that no rule looks into. */
 function listsShown({ otherLists }: Roles): readonly Comment[] {
@@ -222,50 +156,5 @@ function listsShown({ otherLists }: Roles): readonly Comment[] {
     {
       comment: `#each: {path: ${otherLists[0]}}   # rows hold lists (${named}); with this line each item is a ticket, and {item.…} what is in it`,
     },
-  ];
-}
-
-/** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
-function eachLines({ roles, action }: View): readonly Entry[] {
-  const { items } = roles;
-  if (items !== undefined)
-    return [{ key: "each", value: flow({ path: text(items) }), note: `guess: each item of ${items} is a ticket` }];
-  if (action !== "soldTicket") return [];
-  const count = orderCounted(roles);
-  if (count === undefined) return eachAsked(roles);
-  return [
-    { key: "each", value: flow({ count: template(count) }), note: "guess: each row is an order of so many tickets" },
-  ];
-}
-
-function eachAsked({ counts, quantities, items }: Roles): readonly Entry[] {
-  if (counts.length === 0) return [];
-  const isByPrice = counts.length === 1 && counts[0]?.isNumber === true && quantities.length === 0;
-  const names = `${counts.map(inner).join(" and ")}${isByPrice ? ", by which the price is the same in more rows" : ""}`;
-  const what = items === undefined ? "a row" : `an item of ${items}`;
-  const how =
-    counts.length > 1
-      ? "give each its own action, with its count and price, and {n} in its ticketId"
-      : "then ticketId needs {n}, and a price of all of them divide";
-  const asked = `${names}, if ${what} is so many tickets; ${how}: docs/mapping.md, A quantity. Else remove this line`;
-  return [{ key: "each", value: flow({ count: ask(asked) }) }];
-}
-
-function itemsOf(
-  { roles, action, time }: View,
-  why: string,
-  deciding: Deciding,
-  fields: readonly Line[],
-): readonly (Value | Comment)[] {
-  if (ACTIONS[action].about === "event") return [actionItem(action, why, eventStatusShown(deciding), fields)];
-  const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
-  const asking = { ...deciding, status: deciding.status.filter((column) => !followsRefunds(column, roles)) };
-  const when = whenLines(asking, action, roles, ofTime);
-  if (action !== "soldTicket") return [actionItem(action, why, when, fields)];
-  const each = roles.items === undefined ? [] : eachAsked(roles);
-  return [
-    actionItem(action, why, [...when, ...each], fields),
-    ...entriesShown(deciding),
-    ...invalidationItems(asking, roles, ofTime),
   ];
 }

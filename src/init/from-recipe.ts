@@ -12,7 +12,7 @@ import { expectLines } from "./conditions.ts";
 import { type Column, type Evidence, hasColumn } from "./evidence.ts";
 import { type Body, csvLines } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
-import type { Recipe } from "./recipes.ts";
+import { type Recipe, readRecipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
 import {
   ask,
@@ -87,12 +87,6 @@ const actionsOf = (rules: readonly Rule[]): readonly Action[] => {
   });
 };
 
-const rulesOf = ({ source }: Recipe): readonly Rule[] =>
-  rulesIn(parseDocument<Node>(source, { schema: "failsafe" }).contents);
-
-/** The actions that the recipe's rows give. */
-export const actionsIn = (recipe: Recipe): readonly string[] => actionsOf(rulesOf(recipe)).map(({ name }) => name);
-
 /** A file, and what else than its columns a template of its recipe may name. */
 interface View {
   readonly evidence: Evidence;
@@ -102,8 +96,10 @@ interface View {
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
-export function fromRecipe(recipe: Recipe, evidence: Evidence): Body {
-  const rules = rulesOf(recipe);
+/** @returns the source, and the actions that its rows give. */
+export function fromRecipe(recipe: Recipe, evidence: Evidence): Body & { readonly actions: readonly string[] } {
+  const { notes, source } = readRecipe(recipe);
+  const rules = rulesIn(parseDocument<Node>(source, { schema: "failsafe" }).contents);
   const part = (key: string): readonly Rule[] => rulesIn(ruleOf(rules, key));
   const actions = actionsOf(rules);
   const compared = new Set(actions.flatMap(({ when }) => when.flatMap((map) => [...map.keys()])));
@@ -119,7 +115,8 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): Body {
   };
   const expected = part("expect").filter(({ key }) => hasColumn(evidence, key));
   return {
-    comments: recipe.notes.flatMap(comments),
+    actions: actions.map(({ name }) => name),
+    comments: notes.flatMap(comments),
     rules: [
       ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
       ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),

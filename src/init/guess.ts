@@ -9,7 +9,7 @@ import { askedIn } from "../map/source.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { type Body, fromColumns } from "./from-columns.ts";
-import { actionsIn, fromRecipe } from "./from-recipe.ts";
+import { fromRecipe } from "./from-recipe.ts";
 import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
 import { pageOf, RECIPES } from "./recipes.ts";
 import { comments, type Entry, inQuotes, type Line, linesOf, onlyHereIn } from "./yaml.ts";
@@ -101,8 +101,7 @@ function draftOf(sample: Sample, needsEvents: boolean): Draft {
   const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
   const draft = { sample, name: recipe?.name ?? slug(fileName), fileName, system: recipe?.title };
   if (recipe === undefined) return { ...draft, page: "docs/tutorial.md", ...fromColumns(evidence, needsEvents) };
-  const actions = actionsIn(recipe);
-  return { ...draft, page: pageOf(recipe), how: "recipe", actions, ...fromRecipe(recipe, evidence) };
+  return { ...draft, page: pageOf(recipe), how: "recipe", ...fromRecipe(recipe, evidence) };
 }
 
 function headOfAll(drafts: readonly Draft[]): readonly Line[] {

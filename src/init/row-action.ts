@@ -16,6 +16,8 @@ export interface Taken {
   readonly isNamed?: boolean;
 }
 
+export const isOfEvents = (action: ActionName): boolean => ACTIONS[action].about === "event";
+
 const NONE_RELAXED: ReadonlySet<string> = new Set();
 export const fieldsTaken = (action: ActionName): ReadonlySet<string> => fieldsOf(action, NONE_RELAXED);
 
@@ -70,7 +72,7 @@ export function takenFor(roles: Roles): Taken {
 function namedLike([best, ...others]: readonly ActionName[], roles: Roles): Taken | undefined {
   if (best === undefined) return undefined;
   const named = fieldColumns(roles, best);
-  const isEvent = ACTIONS[best].about === "event";
+  const isEvent = isOfEvents(best);
   // Sales name their event too; taken for a list of events, they would be lost.
   const beside = roles.columns.filter((column) => ![...named.values()].includes(column));
   if (isEvent && beside.some(({ name }) => mayNameSale(name))) return undefined;

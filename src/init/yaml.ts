@@ -74,6 +74,8 @@ export function valuesText({ values, filled, rows }: Column, most = 12): string 
 
 export const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 
+export const differText = ({ distinct, rows }: Column): string => `${distinct} different in ${rowsText(rows)}`;
+
 export const namesText = (columns: readonly Column[]): string =>
   columns
     .slice(0, 4)

@@ -3,7 +3,6 @@
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseJson } from "../../../src/actions/json.ts";
-import { pageOf, RECIPES } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/map/rules.ts";
 import { linksIn, PAGES, readPage } from "../../support/pages.ts";
 import { examplesOf, runRule, runWhole, type WholeExample } from "./mapping-examples.ts";
@@ -56,15 +55,6 @@ describe("docs/recipes/", () => {
   test.each(recipes)("$name gives what the page says", async ({ example }) => {
     await expectGiven(example);
   });
-
-  test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
-    "shows the recipe %s as tickets init knows it",
-    (name, recipe) => {
-      // In the page it stands under sources, in the table of recipes under a key that is indented more.
-      const source = recipe.source.trimEnd().replace(/^ {2}/gm, "");
-      expect(readPage(pageOf(recipe))).toContain(`sources:\n  ${name}:${source}\n\`\`\``);
-    },
-  );
 
   test("the index names every page", () => {
     const linked = new Set(linksIn(readPage(INDEX)));

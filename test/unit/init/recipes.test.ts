@@ -1,12 +1,13 @@
-/** Recipes are sources that can be used, and what is to be filled in is said beside a key in the way that is read. */
+/** Recipes are sources on their pages that can be used, and what is to be filled in is said beside a key in the way that is read. */
 
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
-import { RECIPES } from "../../../src/init/recipes.ts";
+import { RECIPES, readRecipe } from "../../../src/init/recipes.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
 
 describe.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))("the recipe %s", (_name, recipe) => {
-  const { source, headers } = recipe;
+  const { source } = readRecipe(recipe);
+  const { headers } = recipe;
 
   test("is a source as the config takes it", () => {
     const document = parseDocument(source, { schema: "failsafe" });
