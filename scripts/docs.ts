@@ -10,12 +10,13 @@ import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/schemas.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
-import { LOG_EVENTS, logJsonSchema } from "../src/commands/log-events.ts";
+import { LOG_EVENTS } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
 import { MAPPING_RULES } from "../src/map/rules.ts";
 import { PLAN_RULES } from "../src/plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
+import { logJsonSchema } from "./log-schema.ts";
 import { programToRead } from "./man.ts";
 import { terminalPicture } from "./terminal-picture.ts";
 

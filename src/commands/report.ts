@@ -17,7 +17,7 @@ import type { Context } from "./context.ts";
 import { describeExit } from "./exit-words.ts";
 import { fullTime, localTime } from "./local-time.ts";
 import { aboutSection, doubtSection, type Fact, inputSection, problemSection, runSections } from "./report-sections.ts";
-import { leadTo, NEXT, sayStop } from "./run-end.ts";
+import { describeStop, leadTo, NEXT } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 
 /** What a command did, as far as it came. */
@@ -240,10 +240,5 @@ function countLines(rows: RowCounts, actions: string, byAction: Summary["byActio
 const STOPS_SHOWN = 5;
 
 /** Why it stopped, in the words of the terminal. */
-function stopLines({ end }: Noted, context: Context): readonly string[] {
-  const lines: string[] = [];
-  const reporter = { ...context.reporter, error: (text: string) => void lines.push(text) };
-  for (const [at, stop] of (end?.stops ?? []).slice(0, STOPS_SHOWN).entries())
-    if (end !== undefined) sayStop({ ...context, reporter }, end, stop, at === 0);
-  return lines;
-}
+const stopLines = ({ end }: Noted, { env }: Context): readonly string[] =>
+  end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];

@@ -49,21 +49,3 @@ export const failureText = ({
   readonly message: string;
   readonly hint: string | undefined;
 }): string => (hint === undefined ? message : `${message}\n${hint}`);
-
-/** The same, with an event for all that is said without one. */
-export function reporting(reporter: Reporter, event: LogEvent): Reporter {
-  const { info, warn, warnAgain, notice, error, detail } = reporter;
-  const tagged =
-    (say: Say): Say =>
-    (text, about = event) =>
-      say(text, about);
-  return {
-    ...reporter,
-    info: tagged(info),
-    warn: tagged(warn),
-    warnAgain: tagged(warnAgain),
-    notice: tagged(notice),
-    error: tagged(error),
-    detail: tagged(detail),
-  };
-}

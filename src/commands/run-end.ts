@@ -6,12 +6,12 @@ import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../send/answer.ts";
-import type { Stop } from "../send/stop.ts";
+import type { Stop, StopRequest } from "../send/stop.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
-import { type Reporter, reporting } from "./reporter.ts";
+import type { Reporter } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
 import { describeActions, describeUnsentRows } from "./summary.ts";
 
@@ -55,14 +55,14 @@ export function sayRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { re
 }
 
 /** Says why a run stopped, lane by lane. */
-export function sayStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, context: Context): void {
+export function sayStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, { reporter, env }: Context): void {
   const [first] = end.stops;
   // What a person has to decide is reported for every lane; what ends all lanes alike, once.
   const said = new Set<Stop["kind"]>();
   for (const stop of end.stops) {
     const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
-    const ofStop = { ...context, reporter: reporting(context.reporter, eventOf(stop)) };
-    if (isOfChunk || !said.has(stop.kind)) sayStop(ofStop, end, stop, stop === first);
+    if (isOfChunk || !said.has(stop.kind))
+      for (const line of describeStop(stop, end, env, stop === first)) reporter.error(line, eventOf(stop));
     said.add(stop.kind);
   }
 }
@@ -99,56 +99,58 @@ function eventOf(stop: Stop): LogEvent {
 }
 
 /** @param isFirst whether it is the first stop that is reported. */
-export function sayStop(
-  { reporter, env }: Context,
-  { environment, lanes }: Pick<RunEnd, "environment" | "lanes">,
+export function describeStop(
   stop: Stop,
+  { environment, lanes }: Pick<RunEnd, "environment" | "lanes">,
+  env: Context["env"],
   isFirst: boolean,
-): void {
+): readonly string[] {
   const inLane = lanes > 1 ? " in its lane" : "";
   const said = isFirst ? "Stopped:" : "Also:";
-  const after = (chunk: Chunk): string => `chunk ${chunkNumber(chunk)} or after it${inLane}`;
+  const nothingAfter = (chunk: Chunk): string =>
+    `Nothing of chunk ${chunkNumber(chunk)} or after it${inLane} was sent.`;
   switch (stop.kind) {
     case "finished":
-      break;
+      return [];
     case "in doubt":
-      reporter.error(
+      return [
         `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. ${whatFollowed(stop)}${inLane} was sent.`,
-      );
-      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
-      break;
+        ...describeBody(stop),
+      ];
     case "refused":
-      reporter.error(
+      return [
         `${said} the service refused chunk ${chunkNumber(stop.chunk)}: ${cleanText(stop.detail, 300)}. ${stop.whole ? "By refusalsAreWhole, none of it was taken." : "Part of it may have been taken."}`,
-      );
-      if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
-      break;
+        ...describeBody(stop),
+      ];
     case "authentication failed":
-      reporter.error(`${describeAuthentication(environment, stop)} Nothing of ${after(stop.chunk)} was sent.`);
-      break;
-    case "not reachable":
-      reporter.error(
-        `${describeUnreachable(environment, env, stop, "took nothing")}${stop.waitMs === undefined ? "" : ` The next attempt would come in ${seconds(stop.waitMs)}, past --max-duration.`} Nothing of ${after(stop.chunk)} was sent.`,
-      );
-      break;
+      return [`${describeAuthentication(environment, stop)} ${nothingAfter(stop.chunk)}`];
+    case "not reachable": {
+      const unreachable = describeUnreachable(environment, env, stop, "took nothing");
+      const late =
+        stop.waitMs === undefined
+          ? ""
+          : ` The next attempt would come in ${seconds(stop.waitMs)}, past --max-duration.`;
+      return [`${unreachable}${late} ${nothingAfter(stop.chunk)}`];
+    }
     case "too many rejections":
-      reporter.error(
+      return [
         `Stopped: ${count(stop.rejected, "action")} rejected, more than maxRejected (${environment.maxRejected}).`,
-      );
-      break;
+      ];
     case "stopped":
       // A doubt of another lane is reported before it.
-      if (!isFirst) break;
-      reporter.error(
-        stop.by === "max-duration"
-          ? "Stopped: --max-duration reached. Nothing that this command sent is in doubt."
-          : stop.by === "elsewhere"
-            ? "Stopped: a person or another machine stopped the run. Nothing that this command sent is in doubt."
-            : `Stopped by ${stop.by}. Nothing that this command sent is in doubt.`,
-      );
-      break;
+      return isFirst
+        ? [`Stopped${STOPPED_BY[stop.by] ?? ` by ${stop.by}`}. Nothing that this command sent is in doubt.`]
+        : [];
   }
 }
+
+const STOPPED_BY: Readonly<Partial<Record<StopRequest, string>>> = {
+  "max-duration": ": --max-duration reached",
+  elsewhere: ": a person or another machine stopped the run",
+};
+
+const describeBody = ({ body }: { readonly body: string }): readonly string[] =>
+  body === "" ? [] : [`The service said: ${cleanText(body, 500)}`];
 
 /** Whether an answer came, but says too little or what it must not say. */
 function whatFollowed({ detail }: Extract<Stop, { kind: "in doubt" }>): string {
