@@ -47,7 +47,7 @@ export async function runCommand(
   // V8 would let what lives briefly take 64 MiB before it tidies up; what it has now is enough. A thread begins with more.
   setFlagsFromString("--semi-space-growth-factor=1");
   setFlagsFromString("--min-semi-space-size=16");
-  const [startedAt, started] = [new Date(), performance.now()];
+  const [startedAt, started] = [new Date().toISOString(), performance.now()];
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, metrics } = flags;
   const trace = newTrace();
@@ -90,11 +90,12 @@ export async function runCommand(
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
   if (spec.leavesTrace?.(flags)) {
+    // What it says has been said by now.
     const { warnings } = terminal;
     const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
-    const ended = { startedAt, durationMs, exitCode: noted, error: whyFailed(failure, stop), warnings };
-    // What it says has been said by now.
-    await keepTrace(trace, { command, args, env, ...ended, version: version() });
+    const error = whyFailed(failure, stop);
+    const ended = { command, startedAt, durationMs, exitCode: noted, error, warnings, version: version() };
+    await keepTrace(trace, ended, args, env);
   }
   const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;
   if (isWatched && spec.sends && flags.dryRun !== true) {

@@ -5,7 +5,7 @@ import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import { cleanLines, count, escapeUnseen, number } from "../actions/text.ts";
 import type { LogEvent } from "../commands/log-events.ts";
-import type { ProgressState, Reporter } from "../commands/reporter.ts";
+import type { Findings, ProgressState, Reporter } from "../commands/reporter.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LogFormat, type LogLevel, logLine } from "./log-line.ts";
 import { wrapLines } from "./wrap.ts";
@@ -73,23 +73,21 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours(stderr) !== undefined) : undefined;
   const { say, record, letOut, printed } = openSpeech(options, colours, spinner);
+  const findings = (isResult: boolean): Findings => ({
+    info: (text, about) => say("info", text, about, { isResult }),
+    warn: (text, about) => say("warn", text, about, { isResult }),
+    warnAgain: (text, about) => say("warn", text, about, { isResult, isDue: false }),
+    error: (text, about) => say("error", text, about, { isResult }),
+  });
 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
-    info: (text, about) => say("info", text, about),
-    warn: (text, about) => say("warn", text, about),
-    warnAgain: (text, about) => say("warn", text, about, { isDue: false }),
+    ...findings(false),
+    found: findings(true),
     notice: (text, about) => say("info", text, about, { isDue: true }),
     get warnings() {
       return printed.warnings;
-    },
-    error: (text, about) => say("error", text, about),
-    found: {
-      info: (text, about) => say("info", text, about, { isResult: true }),
-      warn: (text, about) => say("warn", text, about, { isResult: true }),
-      warnAgain: (text, about) => say("warn", text, about, { isResult: true, isDue: false }),
-      error: (text, about) => say("error", text, about, { isResult: true }),
     },
     detail: (text, about) => say("step", text, about),
     log: (text, about) => say("machine", text, about),

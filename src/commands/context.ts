@@ -1,14 +1,7 @@
 import type { Writable } from "node:stream";
 import type { RunContext } from "../run/context.ts";
-import type { CheckedInput, RunEvent } from "../run/progress.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Trace } from "./trace.ts";
-
-/** What a command does, noted for its report. */
-export interface ReportNotes {
-  readonly happened: (event: RunEvent) => void;
-  readonly checked: (checked: CheckedInput) => void;
-}
 
 /** What every command gets from the process. */
 export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now" | "stop" | "abort"> {
@@ -19,8 +12,6 @@ export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now
   /** Show values that name a person as they are. */
   readonly verbose: boolean;
   readonly trace: Trace;
-  /** Takes notes for a report, where one was asked for. */
-  readonly notes?: ReportNotes;
   /** The program's version. */
   readonly version: () => string;
 }

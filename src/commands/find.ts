@@ -11,12 +11,12 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 import { type Found, find as lookFor } from "../run/status.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { shownIf } from "./problems.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
+import { describeSettlement } from "./summary.ts";
 import { columnsOf, layOut } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 

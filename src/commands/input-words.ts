@@ -19,8 +19,9 @@ const NOTHING_KNOWN: Known = new Set();
 /** The first lines: each file, then what becomes public. What earlier runs have shown is counted, unless `verbose`. */
 export function sayUnderstood(
   { inputs, known }: Extract<RunEvent, { kind: "inputs understood" }>,
-  { reporter, verbose }: Context,
+  { reporter, verbose, trace }: Context,
 ): void {
+  trace.understood = inputs;
   const before = verbose ? NOTHING_KNOWN : known;
   for (const input of inputs) {
     const { file, understanding } = input;
@@ -102,6 +103,7 @@ export function sayChecked(
   { reporter, verbose, trace }: Context,
 ): void {
   const { plan } = checked;
+  trace.checked = checked;
   reportProblems(reporter, checked, {
     ...{ verbose, before: shown },
     // What this run shows is remembered once it has ended and said so.

@@ -11,10 +11,10 @@ import type { EventCount, RunFigures } from "../run/report.ts";
 import { ALL_RULES } from "../run/settings.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
 import type { Block, Group, Section, Table } from "../write/report/report.ts";
-import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
 import { shownIf } from "./problems.ts";
+import { chunkNumber } from "./summary.ts";
 
 type Sections = readonly Section[];
 

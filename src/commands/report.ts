@@ -10,7 +10,6 @@ import type { RowCounts } from "../plan/plan.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
-import type { UnderstoodInput } from "../run/understood.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
@@ -19,19 +18,11 @@ import { fullTime, localTime } from "./local-time.ts";
 import { aboutSection, doubtSection, type Fact, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { describeStop, leadTo, NEXT } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
-
-/** What a command did, as far as it came. */
-export interface Noted {
-  readonly inputs: readonly UnderstoodInput[];
-  readonly checked: CheckedInput | undefined;
-  /** How the last run ended that was carried out. */
-  readonly end: RunEnd | undefined;
-}
+import type { Trace } from "./trace.ts";
 
 export interface Ended {
   readonly verb: string;
   readonly startedAt: Date;
-  readonly noted: Noted;
   /** Either this, or why it failed. */
   readonly exitCode: number;
   readonly failure: Failure | undefined;
@@ -39,9 +30,8 @@ export interface Ended {
 
 /** What a command was asked, and did. */
 export async function commandReport(ended: Ended, context: Context): Promise<Report> {
-  const { verb, startedAt, noted, exitCode, failure } = ended;
-  const { environment, summary } = context.trace;
-  const { checked, end, inputs: understood } = noted;
+  const { verb, startedAt, exitCode, failure } = ended;
+  const { environment, summary, checked, end, understood } = context.trace;
   const run = summary?.run ?? undefined;
   const command = `tickets ${verb}`;
   const result = failure === undefined ? resultOf(summary, checked) : "failed";
@@ -49,7 +39,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     ...{ environment, summary, checked, understood },
     title: `${environment?.name ?? command}, ${localTime(startedAt)}: ${result}`,
     made: `${command}${run === undefined ? "" : `, run ${run}`} · ${fullTime(startedAt)}`,
-    verdict: failure === undefined ? commandVerdict(noted, summary, exitCode, context) : failedVerdict(failure),
+    verdict: failure === undefined ? commandVerdict(exitCode, context) : failedVerdict(failure),
     figures: run && environment ? await runFigures(context, environment, run) : undefined,
     inputs: (checked?.plan ?? end?.run)?.inputs ?? [],
     facts: [
@@ -87,12 +77,11 @@ export function runReport(figures: RunFigures, environment: Environment, context
 }
 
 /** What is known of a command or a run. */
-interface Subject extends Pick<Report, "title" | "made" | "verdict">, Pick<Noted, "checked"> {
-  readonly environment: Environment | undefined;
-  readonly summary: Summary | undefined;
+interface Subject
+  extends Pick<Report, "title" | "made" | "verdict">,
+    Pick<Trace, "environment" | "summary" | "checked" | "understood"> {
   readonly figures: RunFigures | undefined;
   readonly inputs: Parameters<typeof inputSection>[0];
-  readonly understood: readonly UnderstoodInput[];
   readonly facts: readonly Fact[];
   readonly order: string | undefined;
 }
@@ -164,12 +153,15 @@ const failedVerdict = ({ message, hint }: Failure): Verdict => ({
   lines: hint === undefined ? [] : hint.split("\n"),
 });
 
-function commandVerdict(noted: Noted, summary: Summary | undefined, exitCode: number, context: Context): Verdict {
-  const { checked } = noted;
+const STOPS_SHOWN = 5;
+
+function commandVerdict(exitCode: number, { trace: { summary, checked, end }, env }: Context): Verdict {
   if (summary !== undefined) {
     const { next } = summary;
-    const commands = next === null ? [] : [{ lead: leadOf(noted, summary), command: next }];
-    return verdictOf({ ...summary, exitCode }, 0, stopLines(noted, context), commands);
+    const commands = next === null ? [] : [{ lead: leadOf(end, summary), command: next }];
+    // Why it stopped, in the words of the terminal.
+    const why = end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];
+    return verdictOf({ ...summary, exitCode }, 0, why, commands);
   }
   if (checked === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
   const { errors, warnings } = checked.problems;
@@ -182,7 +174,7 @@ function commandVerdict(noted: Noted, summary: Summary | undefined, exitCode: nu
 }
 
 /** Rejects are named only where there are some. */
-function leadOf({ end }: Noted, summary: Summary): string {
+function leadOf(end: RunEnd | undefined, summary: Summary): string {
   const stopped = end?.stops[0]?.kind ?? "finished";
   if (summary.exitCode === EXIT_CODES["in-doubt"]) return NEXT["in doubt"];
   if (summary.state === "published") return "To write its promises";
@@ -236,9 +228,3 @@ function countLines(rows: RowCounts, actions: string, byAction: Summary["byActio
   const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
   return [`${describeRows(rows)}.`, `${actions}.`, ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`])];
 }
-
-const STOPS_SHOWN = 5;
-
-/** Why it stopped, in the words of the terminal. */
-const stopLines = ({ end }: Noted, { env }: Context): readonly string[] =>
-  end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];

@@ -3,10 +3,8 @@
 import { resultsReportCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
-import type { CheckedInput } from "../run/progress.ts";
 import { writeWhole } from "../write/output-file.ts";
-import type { Context, ReportNotes } from "./context.ts";
-import type { Noted } from "./report.ts";
+import type { Context } from "./context.ts";
 
 interface Asked {
   /** Where the page goes; without it, the command does what it does anyway. */
@@ -26,18 +24,17 @@ interface Asked {
 export async function reported(
   { report, verb, ...asked }: Asked,
   context: Context,
-  command: (context: Context) => Promise<number>,
+  command: () => Promise<number>,
 ): Promise<number> {
-  if (report === undefined) return command(context);
+  if (report === undefined) return command();
   // Loaded only here: few commands are asked for a report.
   const { reportPath } = await import("../run/report.ts");
   const path = await reportPath(context, report, asked);
   const startedAt = new Date();
-  const { notes, noted } = takeNotes();
   const write = async (exitCode: number, failure?: Failure): Promise<void> => {
     const { commandReport } = await import("./report.ts");
     const { reportPage } = await import("../write/report/page.ts");
-    const page = reportPage(await commandReport({ verb, startedAt, noted: noted(), exitCode, failure }, context));
+    const page = reportPage(await commandReport({ verb, startedAt, exitCode, failure }, context));
     try {
       await writeWhole(path, page);
       context.reporter.info(`Report: ${displayPath(path, context.cwd)}`);
@@ -47,7 +44,7 @@ export async function reported(
     }
   };
   try {
-    const exitCode = await command({ ...context, notes });
+    const exitCode = await command();
     await write(exitCode);
     return exitCode;
   } catch (thrown) {
@@ -55,24 +52,6 @@ export async function reported(
     if (failure instanceof Failure) await write(EXIT_CODES[failure.code], failure);
     throw thrown;
   }
-}
-
-function takeNotes(): { readonly notes: ReportNotes; readonly noted: () => Noted } {
-  let noted: Noted = { inputs: [], checked: undefined, end: undefined };
-  const checked = (checked: CheckedInput): void => {
-    noted = { ...noted, checked };
-  };
-  return {
-    noted: () => noted,
-    notes: {
-      checked,
-      happened(event) {
-        if (event.kind === "inputs understood") noted = { ...noted, inputs: event.inputs };
-        if (event.kind === "input checked") checked(event.checked);
-        if (event.kind === "run ended") noted = { ...noted, end: event.end };
-      },
-    },
-  };
 }
 
 function sayUnwritten({ message }: Failure, { reporter, trace: { summary, environment } }: Context): void {

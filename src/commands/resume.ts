@@ -16,7 +16,7 @@ export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, 
 
 export function resume(options: ResumeOptions, context: Context): Promise<number> {
   const asked = { report: options.report, verb: "resume", taken: [], isToSend: true };
-  return reported(asked, context, (noting) => resumeAndReport(options, noting));
+  return reported(asked, context, () => resumeAndReport(options, context));
 }
 
 async function resumeAndReport(options: ResumeOptions, context: Context): Promise<number> {

@@ -8,15 +8,14 @@ import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../send/answer.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { describeActions, describeUnsentRows } from "./summary.ts";
+import { chunkNumber, describeActions, describeUnsentRows } from "./summary.ts";
 
 /** Says how a run ended, lane by lane. */
-export function sayRunEnd({ end }: { readonly end: RunEnd }, context: Context): void {
+export function sayRunEnd(end: RunEnd, context: Context): void {
   const { reporter, cwd, verbose } = context;
   const { summary, stops, run, rejected } = end;
   const first = stops[0] ?? { kind: "finished" };

@@ -23,14 +23,13 @@ import {
   waitsForPerson,
 } from "../run/status.ts";
 import { hasUnsentRows } from "../run/summary.ts";
-import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
-import { describeActions, describeRows } from "./summary.ts";
+import { chunkNumber, describeActions, describeRows, describeSettlement } from "./summary.ts";
 import { columnsOf, layOutSentences } from "./table.ts";
 import { describeHolding, sayNeverSent } from "./words.ts";
 

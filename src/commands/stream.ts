@@ -37,7 +37,7 @@ export function stream(options: StreamOptions, context: Context): Promise<number
     taken: [...files, output],
     isToSend: true,
   };
-  return reported(asked, context, (noting) => streamAndReport(options, noting));
+  return reported(asked, context, () => streamAndReport(options, context));
 }
 
 async function streamAndReport(options: StreamOptions, context: Context): Promise<number> {

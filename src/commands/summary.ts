@@ -1,8 +1,10 @@
-/** What a command came to, in words. */
+/** What a command, a run or a chunk came to, in words. */
 
-import { count, number } from "../actions/text.ts";
+import { cleanText, count, number } from "../actions/text.ts";
+import type { Chunk, Settlement } from "../ledger/ledger.ts";
 import type { ActionCounts, RowCounts } from "../plan/plan.ts";
 import type { Summary } from "../run/summary.ts";
+import type { localTimes } from "./local-time.ts";
 
 /** `20 actions: 18 accepted, 2 rejected`: every part that is not zero. */
 export function describeActions(actions: Summary["actions"], inFlight = 0): string {
@@ -49,4 +51,21 @@ const rowParts = ({ mapped, skipped, invalid, held }: RowCounts) => ({ mapped, s
 export function describeUnsentRows({ invalid, held }: RowCounts): string {
   if (invalid === 0) return `${count(held, "row")} held`;
   return `${count(invalid, "row")} invalid${held === 0 ? "" : `, ${number(held)} held`}`;
+}
+
+/** `4 (a part of chunk 2)`: a run is first described in the chunks that were planned. */
+export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): string =>
+  whole === chunk ? `${chunk}` : `${chunk} (a part of chunk ${whole})`;
+
+/** `as sent by anna, 18 Jan 03:00: found by support` */
+export function describeSettlement(
+  {
+    decision,
+    who,
+    at,
+    reason,
+  }: Pick<Settlement, "decision" | "who" | "at"> & { readonly reason?: string | null | undefined },
+  time: ReturnType<typeof localTimes>,
+): string {
+  return `as ${decision} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }

@@ -7,9 +7,10 @@ import type { Invocation } from "../ledger/ledger.ts";
 import { noteInvocationOf } from "../run/ledger-of.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { userName } from "../run/session.ts";
-import type { Summary } from "../run/summary.ts";
+import type { RunEnd, Summary } from "../run/summary.ts";
+import type { UnderstoodInput } from "../run/understood.ts";
 
-/** Filled in by the command as it goes; written when its exit code is known. */
+/** Filled in by the command as it goes; written when its exit code is known. A report is made of it too. */
 export interface Trace {
   /** Undefined as long as no environment is named or used. */
   environment: Environment | undefined;
@@ -22,6 +23,11 @@ export interface Trace {
   counts: Invocation["counts"];
   /** False for what must leave the ledger as it is. */
   isKept: boolean;
+  /** How the files were understood, and what was found in them. */
+  understood: readonly UnderstoodInput[];
+  checked: CheckedInput | undefined;
+  /** How the last run ended that was carried out. */
+  end: RunEnd | undefined;
   /** Digests of warnings that the ledger is to remember once they are printed. */
   reported: string[];
 }
@@ -34,6 +40,9 @@ export const newTrace = (): Trace => ({
   summary: undefined,
   counts: undefined,
   isKept: true,
+  understood: [],
+  checked: undefined,
+  end: undefined,
   reported: [],
 });
 
@@ -46,51 +55,37 @@ export function traceSummary(trace: Trace, summary: Summary): void {
 }
 
 /** What a check says for the trace. */
-export function traceChecked(
-  trace: Trace,
-  { plan: { rows, actions }, problems: { errors, warnings } }: CheckedInput,
-): void {
+export function traceChecked(trace: Trace, checked: CheckedInput): void {
+  const { plan, problems } = checked;
+  const { rows, actions } = plan;
+  const { errors, warnings } = problems;
+  trace.checked = checked;
   trace.counts = { rows: { ...rows }, actions: { ...actions }, problems: { errors, warnings } };
 }
 
-/** Writes the trace, where there is a ledger that takes it. Never throws. */
+type Ended = Pick<Invocation, "command" | "startedAt" | "durationMs" | "exitCode" | "error" | "warnings" | "version">;
+
+/**
+ * Writes the trace, where there is a ledger that takes it. Never throws.
+ *
+ * @param args as they were typed.
+ */
 export async function keepTrace(
-  trace: Trace,
-  ended: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly env: NodeJS.ProcessEnv;
-    readonly startedAt: Date;
-    readonly durationMs: number;
-    readonly exitCode: number;
-    readonly error: string | undefined;
-    readonly warnings: number;
-    readonly version: string;
-  },
+  { environment, files, run, counts, isKept, reported }: Trace,
+  { error, ...ended }: Ended,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const { environment, files, run, counts, isKept, reported } = trace;
   if (environment === undefined || !isKept) return;
-  const { command, args, env, startedAt, durationMs, exitCode, error, warnings, version } = ended;
-  await noteInvocationOf(
-    environment,
-    {
-      startedAt: startedAt.toISOString(),
-      durationMs,
-      command,
-      arguments: withoutSecrets(args, env),
-      files: files.map((file) => cleanText(file, 1000)),
-      exitCode,
-      error: error === undefined ? undefined : withoutSecrets([cleanText(error, 1000)], env).join(""),
-      run,
-      counts,
-      warnings,
-      host: hostname(),
-      who: userName(),
-      version,
-    },
-    // A command that broke off may not have printed them.
-    error === undefined ? reported : [],
-  );
+  const invocation: Invocation = {
+    ...ended,
+    arguments: withoutSecrets(args, env),
+    files: files.map((file) => cleanText(file, 1000)),
+    error: error === undefined ? undefined : withoutSecrets([cleanText(error, 1000)], env).join(""),
+    ...{ run, counts, host: hostname(), who: userName() },
+  };
+  // A command that broke off may not have printed them.
+  await noteInvocationOf(environment, invocation, error === undefined ? reported : []);
 }
 
 const HIDDEN = "…";

@@ -20,7 +20,7 @@ export interface ValidateOptions extends InputOptions, EnvironmentOptions {
 
 export function validate(options: ValidateOptions, context: Context): Promise<number> {
   const asked = { report: options.report, verb: "validate", taken: options.files, isToSend: false };
-  return reported(asked, context, (noting) => validateAndReport(options, noting));
+  return reported(asked, context, () => validateAndReport(options, context));
 }
 
 async function validateAndReport(options: ValidateOptions, context: Context): Promise<number> {
@@ -30,7 +30,6 @@ async function validateAndReport(options: ValidateOptions, context: Context): Pr
   const settings = await loadSettingsToCheck(core, options);
   await using checked = await planInput(core, { ...options, settings });
   traceChecked(context.trace, checked);
-  context.notes?.checked(checked);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
   const findings = options.json ? reporter : reporter.found;

@@ -9,12 +9,12 @@ import type { LockHolder, Settlement } from "../ledger/ledger.ts";
 import type { OpenedLedger, Progress, RunEvent, WorkUnderWay } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
-import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { localTime, localTimes } from "./local-time.ts";
 import type { ProgressState } from "./reporter.ts";
 import { sayRunEnd, sayStops, seconds } from "./run-end.ts";
+import { describeSettlement } from "./summary.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -125,8 +125,9 @@ const WORDS: Words = {
     reporter.warn(
       `${file} ends in the middle of a line, as after a power cut. Its action was sent, and would be sent again: look whether the service has it. The line: ${cleanText(text, 200)}`,
     ),
-  "run ended": (ended, context) => {
-    sayRunEnd(ended, context);
+  "run ended": ({ end }, context) => {
+    context.trace.end = end;
+    sayRunEnd(end, context);
     context.trace.sending = undefined;
   },
   "nothing to work on": ({ isFirst, holder }, { reporter }) => {
@@ -225,7 +226,6 @@ export function progressOf(context: Context): Progress {
     happened: (event) => {
       // Each entry takes the event of its own kind, which the compiler can't follow through the table.
       const say = WORDS[event.kind] as (event: RunEvent, context: Context) => void;
-      context.notes?.happened(event);
       say(event, context);
     },
     advanced: (work) => context.reporter.progress(work && toProgressState(work)),
