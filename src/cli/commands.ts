@@ -290,8 +290,8 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ["tickets env", "tickets env production --check"],
     forPeople: true,
     run: async (given, context) => {
-      const { checkEnvironment, showEnvironment, trustConfig } = await import("../commands/env.ts");
-      if (given.check) return checkEnvironment(given, context);
+      if (given.check) return (await import("../commands/check-environment.ts")).checkEnvironment(given, context);
+      const { showEnvironment, trustConfig } = await import("../commands/env.ts");
       return given.trust ? trustConfig(given, context) : showEnvironment(given, context);
     },
   },

@@ -1,10 +1,10 @@
 /** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
 
-import { spawn } from "node:child_process";
 import { cleanText } from "../actions/text.ts";
 import { describeProgram, secretSource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { runProgram } from "../config/program.ts";
+import { Failure } from "../failure.ts";
 import type { Context } from "./context.ts";
 import type { Trace } from "./trace.ts";
 
@@ -72,41 +72,15 @@ export async function runOnEnd(
 ): Promise<string | undefined> {
   const { onEnd } = environment;
   if (onEnd === undefined) return undefined;
-  const [program = "", ...args] = onEnd.command;
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const failed = (why: string): void =>
-    resolve(`onEnd: ${cleanText(describeProgram(onEnd.command), 300)} ${why}. The run's result is not affected.`);
-  const giveUp = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-  try {
-    const child = spawn(program, args, {
-      cwd: onEnd.directory,
-      env: { ...withoutKeys(env, environment), TICKETS_EXIT_CODE: String(exitCode) },
-      stdio: ["pipe", "ignore", "ignore"],
-      windowsHide: true,
-      signal: giveUp,
-      killSignal: "SIGKILL",
-    });
-    child.on("error", (error) => {
-      if (giveUp.aborted) failed(signal.aborted ? "was ended by a signal" : `did not end within ${limitMs / 1000} s`);
-      else failed(WHY[errorCode(error) ?? ""] ?? `can't be run (${errorCode(error) ?? "unknown reason"})`);
-    });
-    child.on("exit", (code, by) => {
-      if (code === 0) resolve(undefined);
-      else failed(code === null ? `was killed (${by ?? "unknown reason"})` : `ended with exit code ${code}`);
-    });
-    // It may end without reading.
-    child.stdin?.on("error", () => undefined);
-    child.stdin?.end(`${JSON.stringify(document)}\n`);
-  } catch {
-    failed("can't be run as it is written");
-  }
-  return promise;
+  const ended = await runProgram(onEnd, {
+    env: { ...withoutKeys(env, environment), TICKETS_EXIT_CODE: String(exitCode) },
+    input: `${JSON.stringify(document)}\n`,
+    ...{ mostBytes: 0, limitMs, signal },
+  });
+  if ("printed" in ended) return undefined;
+  const program = cleanText(describeProgram(onEnd.command), 300);
+  return `onEnd: ${program} ${ended.failed}. The run's result is not affected.`;
 }
-
-const WHY: Readonly<Record<string, string>> = {
-  ENOENT: "was not found",
-  EACCES: "is not executable",
-};
 
 /** What the program needs of this environment, without the keys of any, and without the way into the ledger: it talks to others. */
 export function withoutKeys(

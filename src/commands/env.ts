@@ -1,17 +1,25 @@
-/** `tickets env`: what would be used, and why; whether the service can be reached; the trust in a config. */
+/** `tickets env`: what would be used, and why, without running a command or showing a key; and the trust in a config. */
 
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { cleanText, displayPath } from "../actions/text.ts";
-import { describeKeySource, displayOrigin } from "../config/declared.ts";
-import { EXIT_CODES } from "../failure.ts";
+import type { Config } from "../config/config.ts";
+import { describeKeySource, describeProgram, displayOrigin, listEnvironments } from "../config/declared.ts";
+import { formatDuration } from "../config/duration.ts";
+import { type Environment, resolveEnvironment } from "../config/environment.ts";
+import { keyPresence } from "../config/key.ts";
+import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
+import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
+import { describeTls } from "../config/tls.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
-import { type Check, checkEnvironment as check } from "../run/check-environment.ts";
-import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
-import { type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
+import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
+import { defaultOutput } from "../run/outputs.ts";
+import { configOf, conflictOf, type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
+import { proxyOf } from "../send/proxy.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import { failureText } from "./reporter.ts";
-import { openSettings } from "./run-context.ts";
 import { columnsOf, inColumns, type TableRow, widthsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
 
@@ -22,14 +30,14 @@ export interface EnvOptions extends EnvironmentOptions {
 }
 
 /** `tickets env [NAME]` */
-export async function showEnvironment(
-  options: EnvOptions,
-  { cwd, env, stop, stdout, reporter }: Context,
-): Promise<number> {
-  const { config, used, environments, problem } = await viewEnvironment({ cwd, env, stop }, options);
+export async function showEnvironment(options: EnvOptions, context: Context): Promise<number> {
+  const { cwd, env, stdout, reporter } = context;
+  const config = await configOf(context, { configFlag: options.config });
+  const environments = options.name === undefined ? listEnvironments(config, env) : undefined;
+  const { used, problem } = await lookAt(config, options, context);
   if (options.json) {
     const document = {
-      environment: used === undefined ? null : toDocument(used),
+      environment: used === undefined ? null : toDocument(used, env),
       ...(environments && { environments }),
       configFiles: config.files,
     };
@@ -37,7 +45,10 @@ export async function showEnvironment(
   } else {
     const files = config.files.map((file) => displayPath(file, cwd)).join(", ");
     const shown = { cwd, columns: columnsOf(stdout), configFiles: files || "none" };
-    const parts = [used && asText(used, shown), environments && listText(environments, used?.name, shown)];
+    const parts = [
+      used && asText(toDocument(used, env, localTimes()), shown),
+      environments && listText(environments, used?.environment.name, shown),
+    ];
     reporter.out(parts.filter((part) => part !== undefined).join("\n"));
   }
   if (problem === undefined) return EXIT_CODES.ok;
@@ -45,25 +56,108 @@ export async function showEnvironment(
   return EXIT_CODES[problem.code];
 }
 
-/** An environment in the document of `env --json`. */
-function toDocument({ ledgerPath: path, ledgerPlace, ledger, isLedgerReadable, ...used }: UsedEnvironment) {
-  const place = ledgerPlace === undefined ? {} : { database: ledgerPlace, server: ledger?.server ?? null };
+interface Used {
+  readonly environment: Environment;
+  readonly from: string;
+  readonly keyState: string;
+  /** Undefined where there is none yet, or it can't be read. */
+  readonly ledger: Awaited<ReturnType<typeof ledgerStateOf>>;
+  readonly isLedgerReadable: boolean;
+}
+
+/** @returns what would be used, and why any command would stop. */
+async function lookAt(
+  config: Config,
+  { name, env: envFlag, config: configFlag, flags }: EnvOptions,
+  context: Context,
+): Promise<{ readonly used?: Used; readonly problem: Failure | undefined }> {
+  const { env } = context;
+  let environment: Environment;
+  try {
+    environment = resolveEnvironment(config, { envFlag: name ?? envFlag, configFlag, env, flags });
+  } catch (cause) {
+    // The list of all environments is still worth showing.
+    if (name !== undefined || !(cause instanceof Failure)) throw cause;
+    return { problem: cause };
+  }
+  const conflict = await conflictOf(context, config, environment);
+  let [ledger, trouble]: [Used["ledger"], Failure | undefined] = [undefined, undefined];
+  try {
+    ledger = await ledgerStateOf(environment);
+  } catch (cause) {
+    // A database that can't be reached is no reason to show nothing.
+    if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
+    trouble = cause;
+  }
+  const from = name === undefined ? environment.origins.name : "named on the command line";
+  const keyState = await keyPresence(environment.keySource, env);
+  const used = { environment, from, keyState, ledger, isLedgerReadable: trouble === undefined };
+  return { used, problem: conflict ?? trouble };
+}
+
+async function ledgerStateOf(environment: Environment) {
+  if (environment.ledgerServer === undefined && !exists(environment.ledgerPath)) return undefined;
+  await using ledger = await findLedgerOf(environment);
+  if (ledger === undefined) return undefined;
   return {
-    ...used,
-    ledger: { path, ...place, isNew: isLedgerReadable ? ledger === undefined : null, ...stateOf(ledger) },
+    holder: await ledger.holder(LOCK),
+    lastRun: (await ledger.runs({ last: 1 })).at(-1),
+    bytes: await ledger.bytes(),
+    server: await ledger.workers?.facts(),
   };
 }
 
-/** The lock such as `held by process 4711 since 28 Nov 03:00: tickets stream`, the last run such as `7f3a0c11 finished 28 Nov 03:04`. */
-function stateOf(ledger: UsedEnvironment["ledger"], time: (at: string) => string = (at) => at) {
-  if (ledger === undefined) return { lock: null, lastRun: null };
-  const { holder, lastRun: run, bytes } = ledger;
+function exists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw new Failure("storage", `Can't look at the ledger ${path} (${errorCode(cause)}).`, {
+      hint: "Check who may look into its folder.",
+      cause,
+    });
+  }
+}
+
+/** An environment in the document of `env --json`; of a database that holds its ledger the place, and never a password. */
+function toDocument(
+  { environment, from, keyState, ledger, isLedgerReadable }: Used,
+  env: NodeJS.ProcessEnv,
+  time: (at: string) => string = (at) => at,
+) {
+  const { name, kind, baseUrl, keySource, origins, ledgerPath: path, ledgerServer } = environment;
+  const { holder, lastRun: run, bytes, server = null } = ledger ?? {};
+  const settings = SETTING_NAMES.map((setting) => {
+    return [setting, { value: shownValue(environment, setting), from: origins[setting] }] as const;
+  });
   return {
-    lock:
-      holder === undefined ? null : `held by ${describeHolder(holder)} since ${time(holder.since)}: ${holder.command}`,
-    lastRun: run === undefined ? null : `${run.run} ${run.state} ${time(run.endedAt ?? run.createdAt)}`,
-    bytes,
+    ...{ name, from, kind },
+    baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
+    // Without user and password.
+    proxy: proxyOf(environment, env)?.shown ?? null,
+    apiKey: { source: describeKeySource(keySource), state: keyState, from: origins.apiKey },
+    settings: Object.fromEntries(settings),
+    ledger: {
+      path,
+      ...(ledgerServer && { database: describeLedgerServer(ledgerServer), server }),
+      isNew: isLedgerReadable ? ledger === undefined : null,
+      /** `held by process 4711 since 28 Nov 03:00: tickets stream` */
+      lock: holder ? `held by ${describeHolder(holder)} since ${time(holder.since)}: ${holder.command}` : null,
+      /** `7f3a0c11 finished 28 Nov 03:04` */
+      lastRun: run ? `${run.run} ${run.state} ${time(run.endedAt ?? run.createdAt)}` : null,
+      ...(bytes !== undefined && { bytes }),
+    },
   };
+}
+
+/** A setting as a config writes it; what holds secrets by its places alone. */
+function shownValue(environment: Environment, setting: SettingName): unknown {
+  const { timeoutMs, tls, onEnd, ledgerServer } = environment;
+  if (setting === "timeout") return formatDuration(timeoutMs);
+  if (setting === "tls") return tls === undefined ? null : describeTls(tls);
+  if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
+  if (setting === "ledger") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
+  if (setting === "output") return environment.output ?? defaultOutput(environment.name);
+  return environment[setting] ?? null;
 }
 
 interface Shown {
@@ -73,20 +167,22 @@ interface Shown {
   readonly configFiles: string;
 }
 
-function asText(used: UsedEnvironment, { cwd, columns, configFiles }: Shown): string {
-  const { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledgerPlace, ledger, isLedgerReadable } = used;
-  const { lock, lastRun, bytes } = stateOf(ledger, localTimes());
+function asText(
+  { name, from, baseUrl, proxy, apiKey, settings, ledger }: ReturnType<typeof toDocument>,
+  { cwd, columns, configFiles }: Shown,
+): string {
+  const { path, database, server, isNew, lock, lastRun, bytes } = ledger;
   const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
     ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),
     ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
     ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, valueText(value), origin]),
   ];
-  const newness = ledger !== undefined ? "" : isLedgerReadable ? "  NEW" : "  can't be read";
+  const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
   const facts: readonly (readonly [string, string | null | undefined])[] = [
-    ["ledger", `${valueText(ledgerPlace ?? ledgerPath)}${newness}`],
-    ["database", ledger?.server && describeServer(ledger.server)],
-    ["folder", ledgerPlace && displayPath(dirname(ledgerPath), cwd)],
+    ["ledger", `${valueText(database ?? path)}${newness}`],
+    ["database", server && describeServer(server)],
+    ["folder", database && displayPath(dirname(path), cwd)],
     ["lock", lock],
     ["last run", lastRun],
     ["size", bytes === undefined ? undefined : describeBytes(bytes)],
@@ -114,7 +210,7 @@ function describeServer({ version, tls, forgetful, standbys }: ServerFacts): str
 }
 
 function listText(
-  environments: NonNullable<EnvironmentView["environments"]>,
+  environments: ReturnType<typeof listEnvironments>,
   used: string | undefined,
   { cwd, columns }: Shown,
 ): string {
@@ -140,8 +236,9 @@ function withOrigins(rows: readonly TableRow[], columns: number): readonly strin
 }
 
 /** `tickets env --trust` */
-export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop, reporter }: Context): Promise<number> {
-  const { file, isTrusted, needsTrust } = await trust({ cwd, env, stop }, options.config);
+export async function trustConfig(options: EnvironmentOptions, context: Context): Promise<number> {
+  const { cwd, reporter } = context;
+  const { file, isTrusted, needsTrust } = await trust(context, options.config);
   reporter.info(
     `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that always needs trust." : "It may use:"}`,
   );
@@ -151,28 +248,3 @@ export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop,
     );
   return EXIT_CODES.ok;
 }
-
-/** `tickets env --check` sends no action. Exit 5 where authentication failed, 7 where the service can't be reached. */
-export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
-  const { core, ...settings } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
-  const { environment } = settings;
-  const { name, kind, baseUrl, keySource, origins } = environment;
-  const { checks, exitCode } = await check(core, settings);
-  if (options.json) {
-    const document = { environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode };
-    reporter.out(`${JSON.stringify(document)}\n`);
-    return exitCode;
-  }
-  const where = kind === "sandbox" ? "this machine; nothing leaves it" : baseUrl;
-  reporter.out(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})\n`);
-  for (const each of checks) reporter.out(`  ${each.check.padEnd(10)}  ${describeCheck(each)}\n`);
-  const last = checks.at(-1);
-  if (last?.check === "key" && last.result !== "ok" && kind === "service")
-    reporter.info(`The key of ${name} comes from ${describeKeySource(keySource)}.`);
-  return exitCode;
-}
-
-const MARKS = { ok: "ok", failed: "FAILED", "not known": "not known" } as const;
-
-const describeCheck = ({ result, detail }: Check): string => `${MARKS[result]}: ${cleanText(detail, 500)}`;

@@ -3,13 +3,17 @@
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { formOf } from "../actions/marks.ts";
+import { withoutNul } from "../actions/nul.ts";
 import { placeText } from "../actions/place.ts";
 import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import type { FoundAction, Ledger } from "../ledger/ledger.ts";
+import { findLedgerOf } from "../run/ledger-of.ts";
+import { lostRunsOf } from "../run/lost-ledger.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
-import { type Found, find as lookFor } from "../run/status.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
@@ -33,8 +37,8 @@ export async function find(options: FindOptions, context: Context): Promise<numb
     throw new Failure("usage", "The id is empty.", {
       hint: "Give a ticketId, an eventId, an nftId or an actionPromise.",
     });
-  const { core, environment } = await openSettings(context, options, "any");
-  const found = await lookFor(core, environment, id);
+  const { environment } = await openSettings(context, options, "any");
+  const found = await lookFor(id, environment, context);
   const { problem, similar } = found;
   const pairs = found.actions.map((action) => [action, toDocument(action, id)] as const);
   const actions = pairs.map(([, document]) => document);
@@ -54,7 +58,25 @@ export async function find(options: FindOptions, context: Context): Promise<numb
   return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-type FoundAction = Found["actions"][number];
+/** All that was ever sent about the id, in the order in which it was read. */
+async function lookFor(id: string, environment: Environment, { cwd }: Context) {
+  await using ledger = await findLedgerOf(environment);
+  /** Why the ledger does not know everything that was sent. */
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  const actions = (await ledger?.about(withoutNul(id))) ?? [];
+  const similar = ledger === undefined || actions.length > 0 ? [] : await similarIds(ledger, id);
+  return { problem, hasLedger: ledger !== undefined, actions, similar };
+}
+
+type Found = Awaited<ReturnType<typeof lookFor>>;
+
+/** Ids that differ from this one only in their form. */
+async function similarIds(ledger: Ledger, id: string): Promise<readonly string[]> {
+  const forms = ["t:", "e:", "n:"].map((kind) => formOf(`${kind}${id}`));
+  const known = await ledger.actionsOf(forms.toSorted());
+  const near = await ledger.near(forms);
+  return [...new Set([...known, ...near].map(({ subject }) => subject.slice(2)))].filter((each) => each !== id);
+}
 
 const ARTICLES = {
   ticketId: "a ticketId",

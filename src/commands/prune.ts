@@ -1,32 +1,40 @@
-/** `tickets prune`: frees disk space that nothing needs any more. */
+/** `tickets prune`: frees disk space: what was sent of old runs. Identities and promises stay for ever. */
 
 import { count } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { prune as pruneEnvironment } from "../run/prune.ts";
+import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
+import { openSession } from "../run/session.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { openSettings } from "./run-context.ts";
 import { describeBytes } from "./words.ts";
 
 export interface PruneOptions extends EnvironmentOptions {
-  /** Milliseconds. */
+  /** Milliseconds since a run ended. */
   readonly olderThan: number;
   readonly waitLock: number;
   readonly json: boolean;
 }
 
 export async function prune(options: PruneOptions, context: Context): Promise<number> {
-  const { reporter } = context;
+  const { reporter, cwd } = context;
   const { olderThan, waitLock } = options;
   const { core, environment } = await openSettings(context, options, "any");
-  const pruned = await pruneEnvironment(core, environment, { olderThanMs: olderThan, waitLock });
-  const { chunks, bytesBefore, bytesAfter } = pruned;
+  {
+    await using found = await findLedgerOf(environment);
+    if (found === undefined) throw noLedger(environment, cwd);
+  }
+  await using session = await openSession(core, environment, { command: "tickets prune", waitLockMs: waitLock });
+  const { ledger } = session;
+  const bytesBefore = await ledger.bytes();
+  const chunks = await ledger.prune(new Date(Date.now() - olderThan).toISOString());
+  const bytesAfter = await ledger.bytes();
   reporter.info(
     chunks === 0
       ? `${environment.name} has nothing to remove that is older than ${formatDuration(olderThan)}.`
       : `What was sent in ${count(chunks, "chunk")} is removed; identities and promises stay. The ledger took ${describeBytes(bytesBefore)}, and now takes ${describeBytes(bytesAfter)}.`,
   );
-  if (options.json) reporter.out(`${JSON.stringify(pruned)}\n`);
+  if (options.json) reporter.out(`${JSON.stringify({ chunks, bytesBefore, bytesAfter })}\n`);
   return EXIT_CODES.ok;
 }

@@ -1,12 +1,19 @@
-/** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
+/** `tickets status --remote`: asks the service what has become of its promises, and keeps the answers in the ledger. It takes no lock. */
 
 import { placeText } from "../actions/place.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { noLedger } from "../run/ledger-of.ts";
-import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
+import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import type { RunContext } from "../run/context.ts";
+import { findLedgerOf, noLedger, openLedgerOf } from "../run/ledger-of.ts";
+import { lostRunsOf } from "../run/lost-ledger.ts";
+import { namedRun } from "../run/runs.ts";
+import { connectorTo, openService, type Service } from "../run/session.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
-import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
+import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
+import type { Wait } from "../send/send.ts";
+import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
@@ -19,15 +26,23 @@ export interface RemoteStatusOptions extends EnvironmentOptions {
   readonly json: boolean;
 }
 
-/** Exit 4 where a promise ended without reaching the blockchain, is not known to the service, or was answered with nothing. */
+/**
+ * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended
+ * it, and within a second of each answer should the process die. Exit 4 where a promise ended without reaching the blockchain,
+ * is not known to the service, or was answered with nothing.
+ *
+ * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `authentication-failed` without a key.
+ */
 export async function remoteStatus(options: RemoteStatusOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const { core, environment } = await openSettings(context, options, "any");
-  const found = await ask(core, { environment, run: options.run });
-  const { problem, hasLedger, stop } = found;
+  const statusPath = statusPathOf(environment);
+  const { hasLedger, problem } = await lookAtLedger(environment, cwd);
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
+  const found = hasLedger ? await askAbout(core, environment, { statusPath, run: options.run }) : NOTHING;
+  const exitCode = problem === undefined ? exitCodeOf(found) : EXIT_CODES.usage;
   if (problem !== undefined) reporter.error(failureText(problem));
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found))}\n`);
+  if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found, exitCode))}\n`);
   else if (found.promises > 0) sayCounts(found, context);
   if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   else if (hasLedger && found.promises === 0)
@@ -37,22 +52,223 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
         : `Run ${options.run} was given no promises.`,
     );
   sayDoubtful(found, environment, context);
-  if (stop !== undefined) sayStop(stop, found, environment, context);
-  return found.exitCode;
+  if (found.stop !== undefined) sayStop(found.stop, found, environment, context);
+  return exitCode;
+}
+
+/** @throws Failure `usage` where there is none. */
+function statusPathOf({ name, statusPath }: Environment): string {
+  if (statusPath !== undefined) return statusPath;
+  throw new Failure(
+    "usage",
+    `Nothing says where ${name} answers the status of a promise: it has no statusPath. Nothing was asked.`,
+    {
+      hint: `Set it in the config, with the path that the service's documentation gives: environments: {${name}: {statusPath: "/actions/{actionPromise}"}}`,
+    },
+  );
+}
+
+/** Whether there is one, and why it does not know everything that was sent. */
+async function lookAtLedger(environment: Environment, cwd: string) {
+  await using ledger = await findLedgerOf(environment);
+  return { hasLedger: ledger !== undefined, problem: await lostRunsOf(environment, ledger, cwd) };
+}
+
+interface RemoteCounts {
+  /** How many promises there are. */
+  readonly promises: number;
+  /** By what the service said last, the most frequent first. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Those that were never answered. */
+  readonly unknown: number;
+  /** Those that will not change any more. */
+  readonly final: number;
+  /** Of these, those that did not reach the blockchain. */
+  readonly failed: number;
+  /** Those that the service does not know. */
+  readonly notFound: number;
+}
+
+interface Asked {
+  /** How many answers came. */
+  readonly answers: number;
+  /** Answers that say nothing about their promise, and why the first of them. */
+  readonly unreadable: { readonly answers: number; readonly detail: string };
+  /** Why not every promise was asked about. */
+  readonly stop: AskStop | { readonly kind: StopSignal } | undefined;
+}
+
+interface RemoteStatus extends RemoteCounts, Asked {
+  readonly runs: number;
+  /** The first promises that did not reach the blockchain. */
+  readonly failures: Awaited<ReturnType<typeof failuresOf>>;
+}
+
+const NOTHING: RemoteStatus = {
+  ...{ runs: 0, promises: 0, statuses: {}, unknown: 0, final: 0, failed: 0, notFound: 0, answers: 0 },
+  ...{ unreadable: { answers: 0, detail: "" }, failures: [], stop: undefined },
+};
+
+/** How many failures are listed one by one. */
+const FAILURES_SHOWN = 5;
+/** Answers are stored so many at a time, or after so long. */
+const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
+/** An answer about one promise is a few hundred bytes. */
+const MAX_STATUS_BYTES = 1024 * 1024;
+
+/** What it ends with that asks no more. */
+const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
+  "authentication failed": EXIT_CODES["authentication-failed"],
+  "not reachable": EXIT_CODES["stopped-early"],
+  refused: EXIT_CODES.refused,
+  unreadable: EXIT_CODES.refused,
+  ...SIGNAL_CODES,
+};
+
+function exitCodeOf({ stop, failed, notFound, unreadable }: RemoteStatus): number {
+  if (stop !== undefined) return STOP_CODES[stop.kind];
+  const isDoubtful = failed + notFound + unreadable.answers > 0;
+  return isDoubtful ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
+
+async function askAbout(
+  context: RunContext,
+  environment: Environment,
+  { statusPath, run }: { readonly statusPath: string; readonly run: string | undefined },
+): Promise<RemoteStatus> {
+  await using service = await openService(context, environment);
+  await service.key();
+  await service.tls();
+  await using ledger = await openLedgerOf(environment, service.boundTo, context);
+  const runs = run === undefined ? await ledger.runs() : [await namedRun(ledger, run, environment)];
+  const asked = await ask(context, { statusPath, service, ledger, runs });
+  const counts = await countAll(ledger, runs);
+  // A signal that came behind the last answer ended nothing.
+  const isCut = context.stop.aborted && counts.final < counts.promises;
+  const stop = asked.stop ?? (isCut ? { kind: context.stop.reason as StopSignal } : undefined); // no deadline is set here
+  return { ...counts, ...asked, stop, runs: runs.length, failures: await failuresOf(ledger, runs) };
+}
+
+interface Asking {
+  readonly statusPath: string;
+  readonly service: Service;
+  readonly ledger: Ledger;
+  readonly runs: readonly Run[];
+}
+
+async function ask(context: RunContext, { statusPath, service, ledger, runs }: Asking): Promise<Asked> {
+  const { progress } = context;
+  const { retries, rate } = service.environment;
+  const { promises: all, final } = await countAll(ledger, runs);
+  const notes = notesIn(ledger);
+  let [answers, hasWaited] = [0, false];
+  const unreadable = { answers: 0, detail: "" };
+  const show = (waiting?: Wait): void =>
+    progress.advanced({
+      ...{ doing: "asking about", done: answers, total: all - final, unit: "promise" },
+      ...(waiting && { waiting }),
+    });
+  const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
+  const stop = AbortSignal.any([context.stop, context.abort]);
+  try {
+    const asking = {
+      ...{ statusPath, retries, rate, connect, stop },
+      async answered(promise, answer) {
+        answers += 1;
+        if (answer.kind === "status") await notes.add(promise, answer.status);
+        else {
+          unreadable.answers += 1;
+          unreadable.detail ||= answer.detail;
+        }
+        show();
+      },
+      waiting(detail, waitMs) {
+        progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
+        hasWaited = true;
+        show({ detail, waitMs });
+      },
+    } satisfies Parameters<typeof askStatuses>[0];
+    const stopped = await askStatuses(asking, openPromises(ledger, runs));
+    return { answers, unreadable, stop: stopped };
+  } finally {
+    await notes.store();
+    progress.advanced(undefined);
+  }
+}
+
+async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerator<OpenPromise> {
+  for (const { number: run } of runs)
+    for await (const promises of ledger.promises(run, FINAL_STATUSES))
+      for (const each of promises) yield { ...each, run };
+}
+
+/** Keeps what was learnt, some answers at a time. */
+function notesIn(ledger: Ledger) {
+  let [waiting, storedAt]: [OpenPromise[], number] = [[], performance.now()];
+  const store = async (): Promise<void> => {
+    const byRun = Map.groupBy(waiting, ({ run }) => run);
+    [waiting, storedAt] = [[], performance.now()];
+    const at = new Date().toISOString();
+    for (const [run, statuses] of byRun) await ledger.noteStatuses(run, statuses, at);
+  };
+  const add = async (promise: OpenPromise, status: string): Promise<void> => {
+    if (status === promise.status) return;
+    waiting.push({ ...promise, status });
+    if (performance.now() - storedAt > NOTED_EVERY_MS || waiting.length >= NOTED_AT_ONCE) await store();
+  };
+  return { add, store };
+}
+
+async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCounts> {
+  const found = new Map<string, number>();
+  let promises = 0;
+  for (const { number: run } of runs) {
+    promises += (await ledger.counts(run)).accepted;
+    for (const [status, n] of await ledger.countStatuses(run)) found.set(status, (found.get(status) ?? 0) + n);
+  }
+  const statuses = [...found].toSorted(([one, n], [other, m]) => m - n || (one < other ? -1 : 1));
+  const sumOf = (isMeant: (status: string) => boolean): number =>
+    statuses.reduce((sum, [status, n]) => sum + (isMeant(status) ? n : 0), 0);
+  return {
+    promises,
+    statuses: Object.fromEntries(statuses),
+    unknown: promises - sumOf(() => true),
+    final: sumOf(isFinal),
+    failed: sumOf((status) => FAILED_STATUSES.includes(status)),
+    notFound: sumOf((status) => status === NOT_FOUND),
+  };
+}
+
+async function failuresOf(ledger: Ledger, runs: readonly Run[]) {
+  const failures = [];
+  for (const run of runs)
+    for await (const promises of ledger.promises(run.number, [])) {
+      for (const { chunk, place, seq, promise: actionPromise, status } of promises) {
+        if (status === undefined || !FAILED_STATUSES.includes(status)) continue;
+        const { items } = await ledger.outcomes(run.number, chunk);
+        const origin = items.find((item) => item.place === place)?.origin;
+        const source = origin && run.inputs[origin.input]?.name;
+        failures.push({
+          ...{ run: run.run, seq, status, source: source ?? null, line: origin?.line ?? null },
+          ...{ action: origin?.kind ?? null, actionPromise: actionPromise ?? null },
+        });
+        if (failures.length >= FAILURES_SHOWN) return failures;
+      }
+    }
+  return failures;
 }
 
 /** The document of `status --remote --json`. */
-function toDocument({ run }: RemoteStatusOptions, { name }: Environment, found: RemoteStatus) {
-  const { runs, promises, statuses, unknown, final, failed, notFound, answers, unreadable, failures, stop } = found;
+function toDocument(
+  { run }: RemoteStatusOptions,
+  { name }: Environment,
+  { stop, unreadable, ...found }: RemoteStatus,
+  exitCode: number,
+) {
+  const { runs, promises, statuses, unknown, final, failed, notFound, answers, failures } = found;
   return {
     ...{ environment: name, run: run ?? null, runs, promises, statuses, unknown, final, failed, notFound, answers },
-    unreadable: unreadable.answers,
-    failures: failures.map(({ source, line, action, actionPromise, ...place }) => ({
-      ...place,
-      ...{ source: source ?? null, line: line ?? null, action: action ?? null, actionPromise: actionPromise ?? null },
-    })),
-    stopped: stop?.kind ?? null,
-    exitCode: found.exitCode,
+    ...{ unreadable: unreadable.answers, failures, stopped: stop?.kind ?? null, exitCode },
   };
 }
 
@@ -86,7 +302,7 @@ function sayDoubtful(found: RemoteStatus, environment: Environment, { reporter }
   const { failures, failed, notFound, unreadable } = found;
   for (const { source, line, action, actionPromise, status } of failures)
     reporter.error(
-      `${source === undefined ? "" : `${placeText({ source, line })} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
+      `${source === null ? "" : `${placeText({ source, line: line ?? undefined })} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
     );
   if (failed > failures.length) {
     reporter.error(

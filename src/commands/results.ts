@@ -1,24 +1,35 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them; with `--follow`, as they come. */
 
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import {
-  followResults,
-  importResults as importFiles,
-  type ResultsSettings,
-  type WrittenResults,
-  writeResults,
-} from "../run/results.ts";
+import type { Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
+import { lostRunsOf } from "../run/lost-ledger.ts";
+import { refuseCompressed } from "../run/outputs.ts";
+import { followResults, importResults as importFiles } from "../run/results.ts";
+import { hasPromises, runOfResults } from "../run/runs.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 import { writeWhole } from "../write/output-file.ts";
+import { styleOf } from "../write/promise-file.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeActions } from "./summary.ts";
 
-export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "environment" | "to"> {
+export interface ResultsOptions extends EnvironmentOptions {
+  /** Its id; undefined: the only one that is open, else the last. */
+  readonly run?: string | undefined;
+  /** Every run instead, the oldest first. */
+  readonly all: boolean;
+  /** Replace an existing file. */
+  readonly force: boolean;
   readonly output?: string | undefined;
   /** File for a page about the run; promises are written then only to a file that is named. */
   readonly report?: string | undefined;
@@ -47,29 +58,77 @@ async function reportRun(path: string, options: ResultsOptions, context: Context
 }
 
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
-  if (options.all && options.run !== undefined)
+  const { all, run: id, output, force } = options;
+  if (all && id !== undefined)
     throw new Failure("usage", "--all writes the promises of all runs, not of one.", {
       hint: "Leave the run or --all out.",
     });
   const { reporter, cwd, stdout } = context;
-  const { core, environment } = await openSettings(context, options, "any");
-  const to = options.output === undefined || options.output === "-" ? stdout : options.output;
-  const { runs, lines, path, undecided, problem } = await writeResults(core, { ...options, environment, to });
-  if (path !== undefined)
-    reporter.info(`${count(lines, "line")} of ${ofRuns(runs)} written to ${displayPath(path, cwd)}.`);
-  for (const run of undecided) reporter.warn(describeUndecided(run, environment));
+  const { environment } = await openSettings(context, options, "any");
+  const { safeCsv } = environment;
+  await using ledger = await findLedgerOf(environment);
+  if (ledger === undefined) throw noLedger(environment, cwd);
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  const runs = all ? (await ledger.runs()).filter(hasPromises) : [await runOfResults(ledger, id, environment)];
+  // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
+  const undecided = await undecidedOf(ledger, runs);
+  if (output === undefined || output === "-")
+    await pipeline(Readable.from(linesOf(ledger, runs, undefined, safeCsv)), stdout, { end: false });
+  else {
+    const path = resolve(cwd, output);
+    const shown = displayPath(path, cwd);
+    refuseCompressed(path, cwd, false);
+    if (existsSync(path) && !force)
+      throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
+        hint: "Name another file, or replace it with --force.",
+      });
+    let lines = 0;
+    const counted = async function* (): AsyncGenerator<string> {
+      yield promisesHeader(promiseFormat(path), safeCsv);
+      for await (const text of linesOf(ledger, runs, path, safeCsv)) {
+        lines += text.split("\n").length - 1;
+        yield text;
+      }
+    };
+    await writeWhole(path, counted(), shown);
+    const ofRuns = runs.length !== 1 ? count(runs.length, "run") : `run ${runs[0]?.run}`;
+    reporter.info(`${count(lines, "line")} of ${ofRuns} written to ${shown}.`);
+  }
+  for (const counts of undecided) reporter.warn(describeUndecided(counts, environment));
   if (problem === undefined) return EXIT_CODES.ok;
   reporter.error(failureText(problem));
   return EXIT_CODES.usage;
 }
 
-const ofRuns = (runs: readonly string[]): string => (runs.length === 1 ? `run ${runs[0]}` : count(runs.length, "run"));
+/** The lines of the promises, those of a chunk at a time. */
+async function* linesOf(
+  ledger: Ledger,
+  runs: readonly Run[],
+  path: string | undefined,
+  safeCsv: boolean,
+): AsyncGenerator<string> {
+  for (const run of runs)
+    for (const { chunk } of await ledger.chunks(run.number)) {
+      const text = promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
+      if (text !== "") yield text;
+    }
+}
 
-/** `Run 4ba62e61 is not finished, and what is open of it has no line: 10 in doubt, 20 not sent. …` */
-function describeUndecided(
-  { run, inDoubt, inFlight, refused, notSent }: WrittenResults["undecided"][number],
-  environment: Environment,
-): string {
+type Undecided = RunCounts & { readonly run: string };
+
+/** Runs of which something has no line yet. */
+async function undecidedOf(ledger: Ledger, runs: readonly Run[]): Promise<readonly Undecided[]> {
+  const undecided = [];
+  for (const run of runs) {
+    const counts = await ledger.counts(run.number);
+    if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
+      undecided.push({ run: run.run, ...counts });
+  }
+  return undecided;
+}
+
+/** `Run 4ba62e61 is not finished, so some actions have no line yet: 10 in doubt, 20 not sent. …` */
+function describeUndecided({ run, inDoubt, inFlight, refused, notSent }: Undecided, environment: Environment): string {
   const parts = [
     [inDoubt, "in doubt"],
     [inFlight, "in flight"],

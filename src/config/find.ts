@@ -2,7 +2,7 @@
 
 import { lstat, stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
-import { cosmiconfig, defaultLoaders, type Loader } from "cosmiconfig";
+import { cosmiconfig } from "cosmiconfig";
 import { displayPath } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { ConfigDocument } from "./document.ts";
@@ -134,19 +134,12 @@ function openExplorer() {
   const { cwd } = process;
   process.cwd = () => import.meta.dirname;
   try {
-    const loaders = Object.keys(defaultLoaders).map((ending) => [
-      ending,
-      [...DATA, "noExt"].includes(ending) ? loadText : refuseScript,
-    ]);
-    return cosmiconfig(NAME, { searchPlaces: [], loaders: Object.fromEntries(loaders), cache: false });
+    const loaders = Object.fromEntries([...DATA, "noExt"].map((ending) => [ending, loadText]));
+    return cosmiconfig(NAME, { searchPlaces: [], loaders, cache: false });
   } finally {
     process.cwd = cwd;
   }
 }
-
-const refuseScript: Loader = (file) => {
-  throw new Error(`${file} is not a data file`);
-};
 
 /** The key of a package.json is taken out again by cosmiconfig. */
 async function loadText(file: string, text: string): Promise<unknown> {

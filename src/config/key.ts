@@ -1,11 +1,11 @@
 /** Reads the key of an environment, when something is about to be sent and not before. */
 
-import { execFile } from "node:child_process";
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { describeKeySource, type KeySource } from "./declared.ts";
+import { type Program, runProgram } from "./program.ts";
 import { type Refuse, readSmall, warningOfMode } from "./small-file.ts";
 
 /**
@@ -73,7 +73,7 @@ export async function readKey(
     case "built-in":
       return new Key(SANDBOX_KEY);
     case "command":
-      return new Key(checked(await runKeyCommand(source, { env, signal, commandLimitMs }, refuse), refuse));
+      return new Key(checked(await printedBy(source, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
     case "variable":
       return new Key(checked(variableOf(source.name, env, refuse), refuse));
     case "file": {
@@ -161,52 +161,14 @@ function checked(raw: string, refuse: Refuse): string {
   return text;
 }
 
-/** Node's own errors carry the arguments and what the command printed, so none becomes a cause. */
-function runKeyCommand(
-  { command, directory }: Extract<KeySource, { kind: "command" }>,
-  {
-    env,
-    signal,
-    commandLimitMs,
-  }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly commandLimitMs: number },
+/** The command finds no one who answers what it asks. */
+async function printedBy(
+  program: Program,
+  limits: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly limitMs: number },
   refuse: Refuse,
 ): Promise<string> {
-  const [program = "", ...args] = command;
-  const settings = {
-    cwd: directory,
-    env,
-    signal,
-    timeout: commandLimitMs,
-    killSignal: "SIGKILL",
-    maxBuffer: MOST_BYTES,
-    encoding: "utf8",
-    windowsHide: true,
-  } as const;
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  try {
-    const child = execFile(program, args, settings, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      else if (signal.aborted) reject(signal.reason);
-      else reject(refuse(whyFailed(error, commandLimitMs)));
-    });
-    // A command that asks finds no one to answer; it may also have ended without reading.
-    child.stdin?.on("error", () => {});
-    child.stdin?.end();
-  } catch {
-    reject(refuse("can't be run as it is written"));
-  }
-  return promise;
-}
-
-function whyFailed(
-  error: { readonly code?: unknown; readonly killed?: boolean; readonly signal?: unknown },
-  limitMs: number,
-): string {
-  if (error.code === "ENOENT") return "was not found";
-  if (error.code === "EACCES") return "is not executable";
-  if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return "printed too much for a key";
-  if (error.killed === true) return `did not end within ${limitMs / 1000} s`;
-  if (typeof error.code === "number") return `ended with exit code ${error.code}`;
-  if (typeof error.code === "string") return `can't be run (${error.code})`;
-  return `was killed (${typeof error.signal === "string" ? error.signal : "unknown reason"})`;
+  const ended = await runProgram(program, { ...limits, input: "", mostBytes: MOST_BYTES });
+  limits.signal.throwIfAborted();
+  if ("printed" in ended) return ended.printed;
+  throw refuse(ended.failed === "printed too much" ? `${ended.failed} for a key` : ended.failed);
 }

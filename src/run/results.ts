@@ -1,109 +1,22 @@
-/** Writes the promises of runs again from the ledger, and refills a ledger from promises files. */
+/** Refills a ledger from promises files, and writes the promises of published runs while workers send them. */
 
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { Readable, type Writable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
-import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { adoptPromises, isPlainFile, writeWhole } from "../write/output-file.ts";
-import { styleOf } from "../write/promise-file.ts";
-import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
+import type { Imported, Run } from "../ledger/ledger.ts";
+import { adoptPromises, isPlainFile } from "../write/output-file.ts";
+import { promiseFormat } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
+import { openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
-import { isEnteredHere, openPromises, refuseCompressed } from "./outputs.ts";
+import { isEnteredHere, openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
-import { hasPromises, namedRun, type RunStatus, runOfResults, statusOf } from "./runs.ts";
+import { namedRun, type RunStatus, statusOf } from "./runs.ts";
 import { openSession } from "./session.ts";
-
-export interface ResultsSettings {
-  readonly environment: Environment;
-  /** Its id; undefined: the only one that is open, else the last. */
-  readonly run?: string | undefined;
-  /** Every run instead, the oldest first. */
-  readonly all: boolean;
-  /** A file, whose ending says the format, or a stream, which gets NDJSON. */
-  readonly to: string | Writable;
-  /** Replace an existing file. */
-  readonly force: boolean;
-}
-
-export interface WrittenResults {
-  /** The ids of the runs. */
-  readonly runs: readonly string[];
-  readonly lines: number;
-  /** Undefined where they went to a stream. */
-  readonly path: string | undefined;
-  /** Runs of which something was undecided when the writing began: it has no line. */
-  readonly undecided: readonly (RunCounts & { readonly run: string })[];
-  /** Why the ledger does not know everything that was sent. */
-  readonly problem: Failure | undefined;
-}
-
-/** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
-export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
-  const { environment, to, force } = options;
-  const { safeCsv } = environment;
-  await using ledger = await findLedgerOf(environment);
-  if (ledger === undefined) throw noLedger(environment, cwd);
-  const problem = await lostRunsOf(environment, ledger, cwd);
-  const runs = options.all
-    ? (await ledger.runs()).filter(hasPromises)
-    : [await runOfResults(ledger, options.run, environment)];
-  // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
-  const undecided = await undecidedOf(ledger, runs);
-  const found = { runs: runs.map(({ run }) => run), undecided, problem };
-  let written = 0;
-  const counted = async function* (path: string | undefined): AsyncGenerator<string> {
-    if (path !== undefined) yield promisesHeader(promiseFormat(path), safeCsv);
-    for await (const text of linesOf(ledger, runs, path, safeCsv)) {
-      written += text.split("\n").length - 1;
-      yield text;
-    }
-  };
-  if (typeof to !== "string") {
-    await pipeline(Readable.from(counted(undefined)), to, { end: false });
-    return { ...found, lines: written, path: undefined };
-  }
-  const path = resolve(cwd, to);
-  const shown = displayPath(path, cwd);
-  refuseCompressed(path, cwd, false);
-  if (existsSync(path) && !force)
-    throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
-      hint: "Name another file, or replace it with --force.",
-    });
-  await writeWhole(path, counted(path), shown);
-  return { ...found, lines: written, path };
-}
-
-async function undecidedOf(ledger: Ledger, runs: readonly Run[]): Promise<WrittenResults["undecided"]> {
-  const undecided = [];
-  for (const run of runs) {
-    const counts = await ledger.counts(run.number);
-    if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
-      undecided.push({ run: run.run, ...counts });
-  }
-  return undecided;
-}
-
-/** The lines of the promises, those of a chunk at a time. */
-async function* linesOf(
-  ledger: Ledger,
-  runs: readonly Run[],
-  path: string | undefined,
-  safeCsv: boolean,
-): AsyncGenerator<string> {
-  for (const run of runs)
-    for (const { chunk } of await ledger.chunks(run.number)) {
-      const text = promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
-      if (text !== "") yield text;
-    }
-}
 
 export interface ImportedFile extends Imported {
   readonly file: string;

@@ -1,10 +1,9 @@
 /** What an environment's ledger says of its runs, and of one ticket, event or promise. Takes no lock. */
 
 import { statusCommand } from "../actions/next-command.ts";
-import { withoutNul } from "../actions/nul.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Chunk, FoundAction, Invocation, Ledger, LockHolder, Run } from "../ledger/ledger.ts";
+import type { Chunk, Invocation, Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
@@ -33,17 +32,14 @@ export interface Status {
   readonly failed: Invocation | undefined;
   /** The last of all, where it did none: it was mistyped, or a file was missing. */
   readonly unstarted: Invocation | undefined;
-  /** Runs that a person has to decide about, the oldest first. */
-  readonly toDecide: readonly Run[];
-  readonly next: string | null;
   /** Where several machines send. */
   readonly team: Team | undefined;
   readonly size: { readonly bytes: number; readonly actions: number };
 }
 
 const NOTHING: Omit<Status, "problem"> = {
-  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined, toDecide: [] },
-  ...{ failed: undefined, unstarted: undefined, next: null, team: undefined, size: { bytes: 0, actions: 0 } },
+  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined },
+  ...{ failed: undefined, unstarted: undefined, team: undefined, size: { bytes: 0, actions: 0 } },
 };
 
 /** Commands whose end says whether a night went well. */
@@ -71,11 +67,6 @@ export async function status(
     holder: await ledger.holder(LOCK),
     failed: worked?.exitCode === EXIT_CODES.ok ? undefined : worked,
     unstarted: latest?.startedAt === worked?.startedAt ? undefined : latest,
-    toDecide: runs
-      .filter(waitsForPerson)
-      .map(({ run }) => run)
-      .reverse(),
-    next: runs.findLast(({ summary }) => summary.next !== null)?.summary.next ?? null,
     team: await ledger.workers?.team(),
     size: { bytes: await ledger.bytes(), actions: await ledger.countKnown() },
   };
@@ -125,33 +116,4 @@ async function lookAt<T>(
   await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) throw unknownRun(id, environment);
   return await look(ledger, await namedRun(ledger, id, environment));
-}
-
-/** All that was ever sent about an id, in the order in which it was read. */
-export interface Found {
-  /** Why the ledger does not know everything that was sent. */
-  readonly problem: Failure | undefined;
-  readonly hasLedger: boolean;
-  readonly actions: readonly FoundAction[];
-  /** Ids that differ from this one only in their form, where nothing was found. */
-  readonly similar: readonly string[];
-}
-
-/** @throws Failure where the ledger can't be read, or belongs to another service. */
-export async function find({ cwd }: RunContext, environment: Environment, id: string): Promise<Found> {
-  await using ledger = await findLedgerOf(environment);
-  const problem = await lostRunsOf(environment, ledger, cwd);
-  if (ledger === undefined) return { problem, hasLedger: false, actions: [], similar: [] };
-  const actions = await ledger.about(withoutNul(id));
-  const similar = actions.length > 0 ? [] : await similarIds(ledger, id);
-  return { problem, hasLedger: true, actions, similar };
-}
-
-/** Ids of the same normal form. */
-async function similarIds(ledger: Ledger, id: string): Promise<readonly string[]> {
-  const { formOf } = await import("../actions/marks.ts");
-  const forms = ["t:", "e:", "n:"].map((kind) => formOf(`${kind}${id}`));
-  const known = await ledger.actionsOf(forms.toSorted());
-  const near = await ledger.near(forms);
-  return [...new Set([...known, ...near].map(({ subject }) => subject.slice(2)))].filter((each) => each !== id);
 }

@@ -1,0 +1,132 @@
+/** `tickets env --check`: whether the service can be reached and accepts the key, as far as that shows without sending an action. */
+
+import { cleanText } from "../actions/text.ts";
+import { describeKeySource, displayOrigin } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
+import { describeOwnCertificate } from "../config/tls.ts";
+import { EXIT_CODES } from "../failure.ts";
+import type { RunContext } from "../run/context.ts";
+import { connectorTo, openService } from "../run/session.ts";
+import { describe, type Exchange, isCertificateRefused } from "../send/answer.ts";
+import { pathOf } from "../send/ask-statuses.ts";
+import { readStatus } from "../send/status-answer.ts";
+import type { Context } from "./context.ts";
+import type { EnvOptions } from "./env.ts";
+import { openSettings } from "./run-context.ts";
+
+/** Exit 5 where authentication failed, 7 where the service can't be reached. */
+export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
+  const { reporter, cwd } = context;
+  const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { name, kind, baseUrl, keySource, origins } = environment;
+  const exchange = await askOnce(core, environment);
+  const found = exchange.kind === "answer" ? judgeAnswer(exchange, environment) : judgeSilence(exchange, environment);
+  const checks = found.map(({ exitCode: _, ...check }) => check);
+  const exitCode = found.at(-1)?.exitCode ?? EXIT_CODES.ok;
+  if (options.json) {
+    const document = { environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode };
+    reporter.out(`${JSON.stringify(document)}\n`);
+    return exitCode;
+  }
+  const where = kind === "sandbox" ? "this machine; nothing leaves it" : baseUrl;
+  reporter.out(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})\n`);
+  for (const { check, result, detail } of checks)
+    reporter.out(`  ${check.padEnd(10)}  ${result === "failed" ? "FAILED" : result}: ${cleanText(detail, 500)}\n`);
+  const last = checks.at(-1);
+  if (last?.check === "key" && last.result !== "ok" && kind === "service")
+    reporter.info(`The key of ${name} comes from ${describeKeySource(keySource)}.`);
+  return exitCode;
+}
+
+/** For the one request. */
+const MOST_MS = 15_000;
+
+/** Asks about no promise that any service gave. */
+const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Asks one question over a connection such as every request takes: proxy and certificates are those of the environment. The
+ * key is sent only where a status can be asked for.
+ *
+ * @throws Failure `authentication-failed` where there is a `statusPath`, and no key.
+ */
+async function askOnce(context: RunContext, environment: Environment): Promise<Exchange> {
+  const { statusPath, timeoutMs } = environment;
+  await using service = await openService(context, environment);
+  const connect = await connectorTo(service, context, {
+    ...{ timeoutMs: Math.min(timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
+    sendsKey: statusPath !== undefined,
+  });
+  await using client = connect();
+  const path = statusPath === undefined ? "/" : pathOf(statusPath, NO_PROMISE);
+  const exchange = await client.get(path, AbortSignal.any([context.stop, context.abort]));
+  context.stop.throwIfAborted();
+  return exchange;
+}
+
+interface Check {
+  readonly check: "service" | "key";
+  readonly result: "ok" | "failed" | "not known";
+  /** What was seen. */
+  readonly detail: string;
+  readonly exitCode: number;
+}
+
+/** The key is not judged where the service does not answer. */
+function judgeSilence(
+  { error }: Exclude<Exchange, { readonly kind: "answer" }>,
+  { tls }: Environment,
+): readonly Check[] {
+  const why = describe(error);
+  const isRefused = isCertificateRefused(error);
+  const detail = isRefused ? `${describeOwnCertificate(tls)} is not accepted (${why})` : why;
+  const exitCode = EXIT_CODES[isRefused ? "authentication-failed" : "stopped-early"];
+  return [{ check: "service", result: "failed", detail, exitCode }];
+}
+
+function judgeAnswer(
+  answer: Extract<Exchange, { readonly kind: "answer" }>,
+  { statusPath }: Environment,
+): readonly Check[] {
+  const detail = `answered HTTP ${answer.status}`;
+  const key = statusPath === undefined ? NOT_ASKED : judgeKey(answer);
+  return [
+    { check: "service", result: "ok", detail, exitCode: EXIT_CODES.ok },
+    { check: "key", ...key },
+  ];
+}
+
+type Judgement = Omit<Check, "check">;
+
+const NOT_ASKED: Judgement = {
+  result: "not known",
+  detail: "without a statusPath, only sending an action would show whether it is accepted",
+  exitCode: EXIT_CODES.ok,
+};
+
+function judgeKey(exchange: Exchange): Judgement {
+  const reading = readStatus(exchange, NO_PROMISE);
+  switch (reading.kind) {
+    case "status":
+    case "unreadable":
+      return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
+    case "authentication failed":
+      return {
+        result: "failed",
+        detail: `authentication failed (${reading.detail}): ${reading.body || "(empty)"}`,
+        exitCode: EXIT_CODES["authentication-failed"],
+      };
+    case "later":
+      return {
+        result: "not known",
+        detail: `no answer about a promise (${reading.detail})`,
+        exitCode: EXIT_CODES["stopped-early"],
+      };
+    case "refused":
+      return {
+        result: "not known",
+        detail: `the question was refused (${reading.detail}), perhaps because of statusPath: ${reading.body || "(empty)"}`,
+        exitCode: EXIT_CODES.refused,
+      };
+  }
+}
