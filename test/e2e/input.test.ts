@@ -150,14 +150,10 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
     expect(service.connections()).toBe(0);
   };
 
-  test("a missing file", { tags: ["long"] }, () => refuses("sales.csv", () => {}));
   test("a glob that matches nothing", { tags: ["long"] }, () => refuses("sales-*.csv", () => {}));
   test("a directory", { tags: ["long"] }, () => refuses("sales.csv", (path) => mkdirSync(path)));
   test("a link that leads nowhere", { tags: ["long"] }, () =>
     refuses("sales.csv", (path) => symlinkSync("gone.csv", path)),
-  );
-  test("a name that does not say what it holds", { tags: ["long"] }, () =>
-    refuses("sales.txt", (path) => writeFileSync(path, salesTable(1))),
   );
   test.skipIf(BY_MODES_ONLY === undefined)(`a file without permission ${NEEDS_MODES}`, () =>
     refuses(

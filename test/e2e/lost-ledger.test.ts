@@ -1,6 +1,6 @@
 /** A ledger that was lost or put back from an older copy is noticed, and refilled from promises. */
 
-import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -53,21 +53,6 @@ async function nothingNew(rig: SalesRig, output: string): Promise<void> {
   expect([exitCode, stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
   expect(sent(rig)).toBe(before);
 }
-
-const NAMES = forWalks(
-  [
-    ["none.ndjson", "There is no file none.ndjson."],
-    ["", "A file name is empty. Nothing was imported.\nWas a variable not set?"],
-    [".", ". is a directory, not a file."],
-  ] as const,
-  3,
-);
-const isRefused = async (name: string, sentence: string): Promise<void> => {
-  const rig = await salesRig(2);
-  expect(await refused(rig, importOf(name))).toContain(sentence);
-};
-test.each(NAMES.short)("an import of %j says what is wrong with the name", isRefused);
-test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isRefused);
 
 describe("a ledger that was lost", () => {
   const isNoticed = async (...commands: readonly (readonly string[])[]): Promise<void> => {
@@ -357,17 +342,6 @@ describe("the list of runs", () => {
   });
 });
 
-test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, async () => {
-  const rig = await salesRig(20);
-  rig.place.write("bad.csv", "eventId,ticketId\n,\n");
-  await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
-  for (const more of [["--dry-run"], []]) {
-    const { stderr } = await rig.run(to("a.ndjson", ...more));
-    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW\b/m);
-  }
-  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
-});
-
 describe("lines that were written, and not noted before a kill, stand once in a file that is imported", () => {
   const seqsIn = (text: string): readonly number[] =>
     (text.startsWith("{") ? readPromises(text) : readTable(text)).map(({ seq }) => Number(seq));
@@ -541,19 +515,4 @@ test("a sandbox whose state was deleted by hand is begun anew by a reset", { tag
     exitCode: 0,
     stderr: expect.stringContaining("1 action: 1 accepted."),
   });
-});
-
-test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", salesTable(3));
-  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-  const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];
-  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
-  await resetSandbox(place);
-  expect(existsSync(place.path(".tickets/sandbox/journal.ndjson"))).toBe(false);
-  expect(await place.tickets([...command.slice(0, -1), "b.ndjson"])).toMatchObject({ exitCode: 0 });
-  rmSync(place.path(".tickets/sandbox/ledger.db"));
-  expect(await place.tickets([...command.slice(0, -1), "c.ndjson"])).toMatchObject({ exitCode: 2 });
 });

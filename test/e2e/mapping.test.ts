@@ -163,13 +163,6 @@ describe("never a silent wrong reading", () => {
   /** What stops at once, with the place in the config. */
   test.each<[string, string, string, string, readonly string[]]>([
     [
-      "a mapped column that is missing",
-      SOURCE,
-      HEADER.replace("ID;", "Id;"),
-      '12:23 sources.sold.actions[1].soldTicket.fields.ticketId: sold.csv has no column "ID"',
-      ['Did you mean "Id"?'],
-    ],
-    [
       "a header that occurs twice",
       SOURCE,
       `${HEADER};User`,
@@ -189,20 +182,6 @@ describe("never a silent wrong reading", () => {
       HEADER,
       "15:47 sources.sold.actions[1].soldTicket.fields.orderTime.format: d/M/yy and M/d/yy read 4/3/11 differently",
       ["never guessed"],
-    ],
-    [
-      "local times without a zone",
-      SOURCE.replace("    zone: Europe/Berlin\n", ""),
-      HEADER,
-      "14:47 sources.sold.actions[1].soldTicket.fields.orderTime.format: times written d.M.yyyy H:mm have no zone",
-      ["zone: Europe/Berlin"],
-    ],
-    [
-      "a mark that is decimal and thousands",
-      SOURCE.replace('decimal: ","', 'decimal: ",", thousands: ","'),
-      HEADER,
-      "14:63 sources.sold.actions[1].soldTicket.fields.price.thousands: is also the decimal mark",
-      [],
     ],
   ])("%s stops before anything is read", { tags: ["long"] }, async (_what, config, header, at, more) => {
     const place = openWorkplace({ isWarm: true });

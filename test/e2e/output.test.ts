@@ -231,27 +231,6 @@ describe("an output file", () => {
     );
   });
 
-  test("that tickets did not write is exit 2 before anything is sent; --move-aside sets it aside", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales();
-    place.write("promises.ndjson", "my notes\n");
-    const refused = await place.tickets([...SEND, "-o", "promises.ndjson"], service);
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain("promises.ndjson");
-    expect(refused.stderr).toContain("--move-aside");
-    expect(service.connections()).toBe(0);
-    expect(place.read("promises.ndjson")).toBe("my notes\n");
-
-    const forced = await place.tickets([...SEND, "-o", "promises.ndjson", "--move-aside"], service);
-    expect(forced.exitCode).toBe(0);
-    expect(readPromises(place.read("promises.ndjson"))).toHaveLength(12);
-    const aside = place.files().filter((name) => name.startsWith("promises.ndjson."));
-    expect(aside).toHaveLength(1);
-    expect(place.read(aside[0] ?? "")).toBe("my notes\n");
-    expect(forced.stderr).toContain(aside[0]);
-  });
-
   test("that was changed since is exit 2 before anything is sent", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);

@@ -109,18 +109,3 @@ test("a base URL with a path and a slash at its end is added to, not replaced", 
   expect(await place.tickets(COMMAND, { env })).toMatchObject({ exitCode: 0 });
   expect(service.requests.map(({ path }) => path)).toEqual(["/v1/tickets/stream"]);
 });
-
-test("integers arrive with all their digits, from CSV, from NDJSON and from JSON", { tags: ["long"] }, async () => {
-  const largest = "18446744073709551615";
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  const event = (id: string) => `"eventId":"${id}","currency":"EUR","startTime":9007199254740993,"endTime":${largest}`;
-  place.write("events.csv", `eventId,currency,startTime,endTime\nE-1,EUR,9007199254740993,${largest}\n`);
-  place.write("events.ndjson", `{${event("E-2")}}\n{"action":"newEvent","data":{${event("E-3")}}}\n`);
-  place.write("events.json", `[\n{"action":"newEvent","data":{${event("E-4")}}}]`);
-  const files = ["events.csv", "events.ndjson", "events.json"];
-  expect(await place.tickets(["stream", ...files, "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
-  const body = service.requests[0]?.body.toString() ?? "";
-  expect(body.match(/"startTime":\d+/g)).toEqual(Array(4).fill('"startTime":9007199254740993'));
-  expect(body.match(/"endTime":\d+/g)).toEqual(Array(4).fill(`"endTime":${largest}`));
-});

@@ -16,7 +16,7 @@ import {
   startPostgres,
   WITHOUT_POSTGRES,
 } from "../support/postgres.ts";
-import { startProxy } from "../support/proxy.ts";
+import { type CuttingProxy, startProxy } from "../support/proxy.ts";
 import { randomOf } from "../support/random.ts";
 import { type Item, type Service, type ServiceOptions, type ServiceRequest, startService } from "../support/service.ts";
 import { type PromiseLine, readLines } from "../support/tables.ts";
@@ -42,7 +42,7 @@ interface Rig {
   readonly failOverTo: (server: PostgresServer) => void;
   readonly schema: string;
   readonly service: Service;
-  readonly proxy: ReturnType<typeof startProxy>;
+  readonly proxy: CuttingProxy;
   /** The actions of the input, in its order. */
   readonly input: readonly Item[];
   readonly run: string;
@@ -93,7 +93,7 @@ async function openRig(options: RigOptions): Promise<Rig> {
   } = options;
   let server = own ?? (await startPostgres());
   const [service, place] = [await startService(behaviour), openWorkplace()];
-  const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
+  const [schema, proxy] = [server.newSchema(), await startProxy(server.port)];
   onTestFinished(async () => {
     if (own === undefined) await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   });

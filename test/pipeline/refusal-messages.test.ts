@@ -241,6 +241,11 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "A relative path begins in the folder that the command runs in.",
   ],
   [
+    (context) => verbs.importResults({ files: [""], waitLock: 0, flags: {} }, context),
+    "A file name is empty. Nothing was imported.",
+    "Was a variable not set?",
+  ],
+  [
     (context) => verbs.importResults({ files: ["none.ndjson"], run: "abc", waitLock: 0, flags: {} }, context),
     "--import reads all promises of a file, not those of the run abc.",
     "Leave the run out.",

@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import { acceptedBy, type Done, type Field, type Options, openField } from "../support/context.ts";
-import { isLeft, mend } from "../support/rejects.ts";
 
 /** Built by `npm test`. */
 const BIN = fileURLToPath(new URL("../../bin/tickets.js", import.meta.url));
@@ -21,6 +20,19 @@ soldTicket,E,T2,u1,10.00,100,
 const RESALES = "action,ticketId,userId,price,orderTime\n";
 const resale = (userId: string, ticketId = "T", orderTime = ""): string =>
   `resoldTicket,${ticketId},${userId},10.00,${orderTime}\n`;
+/** Puts a cell right in a rejects file. */
+async function correct(field: Field, name: string, bad: string, good: string): Promise<void> {
+  const rejects = await field.read(name);
+  expect(rejects).toContain(bad);
+  await field.write(name, rejects.replace(bad, good));
+}
+
+/** What comes too late, or may do so, is reported and not sent. */
+function isLeft({ exitCode, said, summary }: Done, verdict: "late" | "unclear"): void {
+  expect(exitCode, said).toBe(4);
+  expect(summary?.actions, said).toMatchObject({ accepted: 0, [verdict]: 1 });
+}
+
 const OUTPUT = { output: "o.ndjson" } as const;
 const BEARING = { ...OUTPUT, maxInvalid: { rows: 9 } } as const;
 
@@ -80,7 +92,7 @@ test.each<[string, ActionName, string, string]>([
     expect((await streamed(field, ["updates.csv"], { ...BEARING, output: "else.ndjson" }, elsewhere)).exitCode).toBe(4);
     await field.write("updates.csv", `action,${columns}\n${row("2")}`);
     expect((await streamed(field, ["updates.csv"], OUTPUT)).exitCode).toBe(0);
-    await mend(field, "updates.rejects.csv", `${action},,`, `${action},${text.slice(0, 2)}`);
+    await correct(field, "updates.rejects.csv", `${action},,`, `${action},${text.slice(0, 2)}`);
     isLeft(await streamed(field, ["updates.rejects.csv"], OUTPUT), "unclear");
   },
 );
@@ -136,7 +148,7 @@ test("a row whose rejects were written by a command that was killed before it en
     stdio: "ignore",
   });
   expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
-  await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+  await correct(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
   const first = await streamed(field, ["resales.rejects.csv"], OUTPUT);
   expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
   const night = await streamed(field, ["resales.csv"], OUTPUT);

@@ -46,8 +46,6 @@ export interface PostgresServer {
     values?: readonly unknown[],
     schema?: string,
   ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** The same, in a process of its own: it goes on while this one waits for a reply. Statements one by one. */
-  readonly meanwhile: (...statements: readonly string[]) => Promise<void>;
 }
 
 /** What is done to it is done when the call returns, so that it can be done in the middle of a transaction. */
@@ -155,10 +153,6 @@ function toServer(cluster: Cluster, folder: string): OwnServer {
       return `postgres://${USER}:${PASSWORD_IN_ADDRESS}@127.0.0.1:${port}/${name}`;
     },
     query,
-    async meanwhile(...statements) {
-      const database = `host=127.0.0.1 port=${port} user=${ADMIN} password=${ADMIN_PASSWORD} dbname=${DATABASE}`;
-      await program("psql", ["--no-psqlrc", "--quiet", database, ...statements.map((sql) => `--command=${sql}`)]);
-    },
     stop: (how) => stop(data, how),
     start: () => startOn(data, port),
     async addStandby() {

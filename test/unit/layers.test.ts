@@ -80,20 +80,6 @@ describe("the layers of src/", () => {
   });
 });
 
-describe("the packages that src/ imports", () => {
-  const isOfThePackage = (target: string) => {
-    const [, name = "", subpath] = /^((?:@[^/]+\/)?[^/]+)(\/.+)?$/.exec(target) ?? [];
-    if (subpath === undefined) return true;
-    const manifest = readFileSync(join(SRC, "../node_modules", name, "package.json"), "utf8");
-    return JSON.parse(manifest).exports !== undefined; // Node then refuses what it does not name
-  };
-
-  it.each(files)("%s takes only what they offer", (path) => {
-    const targets = importsOf(readFileSync(join(SRC, path), "utf8")).filter((target) => !/^(?:\.|node:)/.test(target));
-    expect(targets.filter((target) => !isOfThePackage(target))).toEqual([]);
-  });
-});
-
 /** Files that import each other, directly or through others: each set once. */
 function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const reach = (from: string): ReadonlySet<string> => {

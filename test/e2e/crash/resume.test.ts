@@ -48,12 +48,4 @@ describe("the same command after a kill", () => {
     expect((await rig.run(rig.stream())).exitCode).toBe(4);
     expect(processedCount(rig)).toBe(20);
   });
-
-  test("ends well although its scans have no time", { tags: ["long"] }, async () => {
-    const rig = await salesRig(5);
-    rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
-    const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
-    await rig.run(command, { interruption: { kind: "boundary", point: "settled", time: 1 } });
-    expect((await rig.run(command)).exitCode).toBe(0);
-  });
 });

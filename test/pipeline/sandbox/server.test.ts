@@ -228,7 +228,7 @@ describe("the page", () => {
     }
   });
 
-  test("is let in by the token of its link, which sends nothing; others are not", async () => {
+  test("opens with the token of its link, which sends nothing, and with no other", async () => {
     const [sandbox, other] = [await start(), await start()];
     expect(sandbox.pageUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{32}$/);
     expect(await statusOf(sandbox, "requests")).toBe(200);

@@ -24,6 +24,8 @@ export interface Block {
   /** Line of its opening fence. */
   readonly line: number;
   readonly language: string;
+  /** What follows the language: the name of a file. */
+  readonly name: string;
   readonly text: string;
   readonly notes: readonly Note[];
 }
@@ -33,14 +35,14 @@ export const noteOf = ({ notes }: Block, kind: Kind): string | undefined =>
 
 /** A comment that is none of these, or that no block follows, throws. */
 export function blocksOf(markdown: string): readonly Block[] {
-  const parts = /^<!-- ([\s\S]*?) -->$|^```(\w*)[^\n]*\n([\s\S]*?)^```$/gm;
+  const parts = /^<!-- ([\s\S]*?) -->$|^```(\w*) ?([^\n]*)\n([\s\S]*?)^```$/gm;
   const blocks: Block[] = [];
   let notes: Note[] = [];
-  for (const { index, 1: comment, 2: language = "", 3: text = "" } of markdown.matchAll(parts)) {
+  for (const { index, 1: comment, 2: language = "", 3: name = "", 4: text = "" } of markdown.matchAll(parts)) {
     const line = markdown.slice(0, index).split("\n").length;
     if (comment !== undefined) notes.push(toNote(comment, line));
     else {
-      blocks.push({ line, language, text, notes });
+      blocks.push({ line, language, name, text, notes });
       notes = [];
     }
   }

@@ -110,7 +110,7 @@ function parseCall(line: string): Call | undefined {
 
 const textOf = (text: string): string => bytesOf(text).toString("utf8");
 
-/** `\x41\x42`; what the program names by itself, as in `pipe:[7]`, is spelt as it is. */
+/** `\x41\x42`; what the program names by itself, as in `pipe:[7]`, stands as it is. */
 function bytesOf(text: string): Buffer {
   return text.startsWith("\\x") ? Buffer.from(text.replaceAll("\\x", ""), "hex") : Buffer.from(text, "latin1");
 }

@@ -85,12 +85,6 @@ describe("several machines", () => {
     expect(ofKind("CronJob").spec.concurrencyPolicy).toBe("Forbid");
   });
 
-  test("in compose: two workers that keep nothing, and a publisher that is run by hand", () => {
-    expect(services.worker).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: `${GRACE_S}s` });
-    expect(services.worker.deploy.replicas).toBe(2);
-    for (const name of ["publish", "follow"]) expect(services[name].profiles).toEqual(["by-hand"]);
-  });
-
   test("every command and flag of theirs is one that there is, and every config can be read", async () => {
     const commands: readonly (readonly string[])[] = [
       ...[...publisher.template.spec.initContainers, ...publisher.template.spec.containers, ...worker.containers].map(
@@ -182,16 +176,6 @@ test("the service lets a request finish, is never restarted, and reports how it 
     "StateDirectory=tickets tickets/ledgers tickets/%i",
   ])
     expect(lines).toContain(line);
-});
-
-test("CI runs what .ci/run says, and a release is tested, named as its tag, and published with provenance", () => {
-  const [ci, release] = ["ci", "release"].map((name) => parse(readPage(`.github/workflows/${name}.yml`)));
-  expect(ci.permissions).toEqual({ contents: "read" });
-  expect(ci.jobs.run.steps.at(-1).run).toMatch(/ \.ci\/run$/);
-  const { test, publish } = release.jobs;
-  expect([test.uses, publish.needs]).toEqual(["./.github/workflows/ci.yml", "test"]);
-  expect(publish.permissions).toEqual({ contents: "read", "id-token": "write" });
-  expect(publish.steps.at(-1).run).toBe("npm publish --provenance --access public");
 });
 
 test("the page names every file of deploy/", () => {

@@ -8,34 +8,10 @@ import { stringifyJson } from "../../../src/actions/json.ts";
 import { plan } from "../../../src/commands/plan.ts";
 import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";
+import { type Block, blocksOf } from "../../support/docs/blocks.ts";
 import { checkItem } from "../check/check-item.ts";
 import { mapText } from "../map/samples.ts";
 import type { Mapped } from "../map/shown.ts";
-
-interface Block {
-  /** Line of its opening fence. */
-  readonly line: number;
-  readonly language: string;
-  /** What follows the language: the name of a file. */
-  readonly name: string;
-  readonly text: string;
-}
-
-function blocksOf(markdown: string): readonly Block[] {
-  const blocks: Block[] = [];
-  let open: { line: number; language: string; name: string; lines: string[] } | undefined;
-  for (const [at, line] of markdown.split("\n").entries()) {
-    const fence = /^```(\w*) ?(.*)$/.exec(line);
-    if (open === undefined && fence !== null)
-      open = { line: at + 1, language: fence[1] ?? "", name: fence[2] ?? "", lines: [] };
-    else if (open !== undefined && line === "```") {
-      const { lines, ...rest } = open;
-      blocks.push({ ...rest, text: lines.map((each) => `${each}\n`).join("") });
-      open = undefined;
-    } else open?.lines.push(line);
-  }
-  return blocks;
-}
 
 /** A config, its files, and what `tickets plan` answers for the first of them. */
 export interface WholeExample {

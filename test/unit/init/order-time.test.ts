@@ -1,4 +1,4 @@
-/** The time of a deed: which column holds it, and where that is asked. */
+/** The time of an action: which column holds it, and where that is asked. */
 
 import { describe, expect, test } from "vitest";
 import { bodyOf, givenIn, ruleOf, SALE } from "./configs.ts";
@@ -97,7 +97,7 @@ describe("the time of a sale", () => {
     }
   });
 
-  test("a deed that has several, or a field and its own, is asked for it", () => {
+  test("an action that has several, or a field and its own, is asked for it", () => {
     for (const header of ["ticketId,orderTime,Scanned at", "Ticket,First scanned at,Last scanned at"]) {
       const lines = bodyOf("scans.csv", `${header}\nt1,2026-05-01T20:00:00Z,2026-05-01T21:00:00Z\n`);
       expect(ruleOf(lines, "orderTime")).toContain("# more than one column has such a name");

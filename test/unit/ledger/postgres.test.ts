@@ -43,7 +43,7 @@ interface Cuttable extends Seat {
 
 async function throughProxy(more: object = {}): Promise<Cuttable> {
   const server = await startPostgres();
-  const proxy = startProxy(server.port);
+  const proxy = await startProxy(server.port);
   const seat = seatOn(server, [proxy.port], more);
   return { ...seat, proxy, ledger: await seat.open() };
 }
@@ -64,7 +64,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     for (const moment of MOMENTS) {
       proxy.cut({ statement, moment });
       await say(ledger, moment);
-      proxy.deliver();
+      await proxy.deliver();
     }
     await say(ledger, "end");
     expect(await said(ledger)).toEqual([...MOMENTS, "end"]);
@@ -78,7 +78,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
         proxy.cut({ statement: /^COMMIT$/, moment: commit });
         proxy.cut({ statement: QUESTION, moment });
         await say(ledger, moment);
-        proxy.deliver();
+        await proxy.deliver();
       }
       expect(await said(ledger)).toEqual([...MOMENTS]);
     },
@@ -95,17 +95,17 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
         return false;
       },
     );
-    proxy.deliver();
+    await proxy.deliver();
     expect((await ledger.run(run.run)) !== undefined).toBe(entered);
   });
 
   test.each(MOMENTS)("makes its tables once when the commit of that is cut %s", async (moment) => {
     const server = await startPostgres();
-    const proxy = startProxy(server.port);
+    const proxy = await startProxy(server.port);
     proxy.cut({ statement: /^COMMIT$/, moment });
     const seat = seatOn(server, [proxy.port]);
     const ledger = await seat.open();
-    proxy.deliver();
+    await proxy.deliver();
     await say(ledger, "one");
     expect(await said(await seat.open())).toEqual(["one"]);
   });
@@ -148,7 +148,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
           () => true,
           () => false,
         );
-        proxy.deliver();
+        await proxy.deliver();
         const other = await seatOn(server, undefined, {}, schema).open();
         if (isTaken) {
           await say(ledger, "held again, where its session was lost since");
@@ -428,7 +428,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
 
   test("ask at most 13 statements a chunk, with a common pace", async () => {
     const server = await startPostgres();
-    const proxy = startProxy(server.port);
+    const proxy = await startProxy(server.port);
     const ledger = await seatOn(server, [proxy.port]).open();
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
     const worker = (await ledger.workers?.enter({ host: "web", pid: 1, command: "work", silentMs: 0 })) ?? 0;

@@ -78,7 +78,7 @@ describe("the source of a rejects file", () => {
   });
 
   test("is told by its own name where nothing matches its input", () => {
-    expect(of("sales.rejects.csv", { mended: "*.rejects.csv" })).toBe("mended");
+    expect(of("sales.rejects.csv", { corrected: "*.rejects.csv" })).toBe("corrected");
   });
 
   test("is none of a file's where it comes from standard input, which matches no name", () => {
