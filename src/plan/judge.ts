@@ -1,12 +1,12 @@
 /** Verdicts and checks across actions, ticket by ticket: the plan's actions in the order of their subjects, beside what the ledger knows. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { formOf } from "../actions/marks.ts";
 import { placeText } from "../actions/place.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked } from "./across.ts";
-import { type Ask, Events } from "./events.ts";
-import { type Near, nearTo } from "./near.ts";
+import { type Ask, byCodePoints, Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 import { holdForBad, type Judging, judge, THIS_RUN, type Verdict } from "./verdicts.ts";
@@ -75,6 +75,16 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
 }
 
 type Known = Awaited<ReturnType<Ask>>;
+
+/** Another id that is written almost like one of this input. */
+interface Near {
+  readonly subject: string;
+  /** Where it stands in this input; undefined where it was accepted. */
+  readonly row: number | undefined;
+}
+
+const ODD = "SELECT subject, row FROM odd WHERE form = ? AND subject <> ? ORDER BY row LIMIT 1";
+
 type Group = readonly [Checked, ...Checked[]];
 
 /** The actions of each subject together, of many subjects at a time: of events, then of tickets. */
@@ -198,12 +208,23 @@ class Judge implements Judged {
     await this.events.ask(named);
   }
 
-  /** By subject: another id that is written almost like its own, accepted or in this input. */
+  /** By subject: another id that is written almost like its own. @param subjects which the ledger does not know. */
   async #near(subjects: readonly string[]): Promise<ReadonlyMap<string, Near>> {
     const { mode, ledger } = this.#options;
     const { problems, hasOdd } = this.#read;
-    if (mode !== "judge" || problems.severityOf("id-near-another") === "off") return new Map();
-    return nearTo(subjects, { store: this.#store, ledger, hasOdd });
+    const near = new Map<string, Near>();
+    const isAsked = mode === "judge" && problems.severityOf("id-near-another") !== "off";
+    if (!isAsked || subjects.length === 0 || (ledger === undefined && !hasOdd)) return near;
+    const forms = [...new Set(subjects.map(formOf))].sort(byCodePoints);
+    const accepted = new Map(((await ledger?.near(forms)) ?? []).map(({ normal, subject }) => [normal, subject]));
+    for (const subject of accepted.size === 0 && !hasOdd ? [] : subjects) {
+      const form = formOf(subject);
+      const other = accepted.get(form);
+      const isAccepted = other !== undefined && other !== subject;
+      const found = isAccepted ? { subject: other, row: undefined } : this.#store.get<Near>(ODD, form, subject);
+      if (found !== undefined) near.set(subject, found);
+    }
+    return near;
   }
 
   #checkAcross(items: Group, known: readonly KnownAction[]): void {

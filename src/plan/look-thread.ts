@@ -26,13 +26,13 @@ try {
   const { header } = input;
   const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }) });
   look = new Look(input, mapper, rules);
-  for await (const { looked, ...batch } of look.batches()) {
+  for await (const batch of look.batches()) {
     if (room === 0)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     room -= 1;
-    send({ kind: "batch", looked: JSON.stringify(looked), batch });
+    send({ kind: "batch", batch });
   }
   send({ kind: "end", understood: understood(), whole: look.whole });
 } catch (cause) {

@@ -1,9 +1,10 @@
 /** One file: read → map → check → identify. What it gives is plain data, so that a thread may do it. */
 
-import type { Action, ActionName } from "../actions/actions.ts";
+import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
 import { isFieldName } from "../actions/fields.ts";
-import { type Identity, identityOf } from "../actions/identity.ts";
+import { identityOf } from "../actions/identity.ts";
+import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
 import { severityIn } from "../check/rules.ts";
@@ -29,17 +30,18 @@ export interface Rules {
   readonly allowEmpty: boolean;
 }
 
-/** A row that gives actions, or is bad. */
-export interface Looked {
-  /** Number of the row in its file, from 0. */
-  readonly index: number;
-  readonly line: number;
-  /** As it is kept. */
-  readonly text: string;
-  readonly actions: readonly { readonly kind: ActionName; readonly identity: Identity }[];
-  /** The event that the row names, also where its actions do not take an eventId. */
-  readonly event?: string | undefined;
-}
+/**
+ * A row that gives actions, or is bad: its number in its file, from 0, and its text as it is kept. A list and no object, as what it
+ * holds: of so many, a thread says these for less than half the work.
+ */
+export type Looked = readonly [index: number, line: number, text: string, actions: readonly LookedAction[]];
+
+/** An action as it is stored. Its event is also the one that the row names, where the action does not take an eventId. */
+export type LookedAction = readonly [json: string, ...StoredAction];
+export type StoredAction = readonly [
+  ...[kind: ActionName, subject: string, mark: string | null, content: string | null, time: number | null],
+  ...[event: string | null, owner: string | null, decimals: number | null],
+];
 
 /** Of a row that is bad, of which something is reported, or that is from rejects. */
 export interface Unusual {
@@ -177,8 +179,7 @@ export class Look {
     if (isBad || own !== undefined || findings.length > 0)
       batch.unusual.set(index, this.#unusual(row, mapped, { findings, isBad, own }));
     const actions = isBad || mapped.kind !== "actions" ? [] : identified(mapped);
-    const event = mapped.kind === "actions" ? mapped.eventId : undefined;
-    batch.looked.push({ index, line: row.line, text: keptText(row), actions, event });
+    batch.looked.push([index, row.line, keptText(row), actions]);
   }
 
   #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "findings" | "isBad" | "own">): Unusual {
@@ -250,8 +251,15 @@ const FOLLOWS: ReadonlySet<string> = new Set([
   "order-time-missing",
 ]);
 
-const identified = ({ drafts, keys }: Extract<Mapped, { kind: "actions" }>): Looked["actions"] =>
-  drafts.map((draft, nth) => ({ kind: draft.action, identity: identityOf(draft, keys?.[nth]) }));
+const identified = ({ drafts, keys, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
+  drafts.map((draft, nth) => {
+    const { action } = draft;
+    const { json, subject, mark, content, time, event = eventId, owner, decimals } = identityOf(draft, keys?.[nth]);
+    const ofTicket = actionSpec(action).about === "ticket" ? event : undefined;
+    return [json, action, subject, mark, content, time ?? null, textOf(ofTicket), textOf(owner), decimals ?? null];
+  });
+
+const textOf = (text: string | undefined): string | null => (text === undefined ? null : withoutNul(text));
 
 function attemptedOf(mapped: Mapped) {
   if (mapped.kind === "actions") return mapped.drafts;

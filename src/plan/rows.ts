@@ -136,7 +136,7 @@ class Rows {
   async #store(of: Open, { looked: rows, unusual }: Batch): Promise<void> {
     const corrected = await this.#corrected(unusual);
     for (const looked of rows) {
-      const { index, line, text } = looked;
+      const [index, line, text, actions] = looked;
       const what = unusual.get(index);
       const at: At = {
         row: of.before + index + 1,
@@ -153,7 +153,7 @@ class Rows {
         if (what !== undefined) this.#options.problems.report(whereIs(of, looked), what.findings);
         of.given += 1;
         this.#writer.row(at, line, text, { digest });
-        for (const { kind, identity } of looked.actions) this.#writer.action(at, kind, identity, looked.event);
+        for (const action of actions) this.#writer.action(at, action);
       }
     }
   }
@@ -171,6 +171,7 @@ class Rows {
   /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
   #storeBad(of: Open, at: At, looked: Looked, { findings, attempted, digest }: Unusual): void {
     const { problems } = this.#options;
+    const [, line, text] = looked;
     const where = whereIs(of, looked);
     this.read.invalid += 1;
     if (!problems.report(where, findings)) {
@@ -178,7 +179,7 @@ class Rows {
       problems.add(where, { ...first, rule: "item-shape" }, "error");
     }
     const reason = reasonOf(findings, problems);
-    this.#writer.row(at, looked.line, looked.text, { state: "invalid", reason, digest });
+    this.#writer.row(at, line, text, { state: "invalid", reason, digest });
     for (const action of attempted) this.#writer.bad(at, action);
   }
 
@@ -237,7 +238,7 @@ function formatOf({ header, format }: Pick<Input, "header" | "format">): ReadInp
   return format === "json" ? "json" : "ndjson";
 }
 
-function whereIs({ file, format }: Open, { line, text, index }: Looked): Where {
+function whereIs({ file, format }: Open, [index, line, text]: Looked): Where {
   return { source: file.name, line, text, item: pointerTo(format, index) };
 }
 

@@ -24,8 +24,7 @@ export interface Job {
 
 /** What the thread gives. An error crosses the border as plain data. */
 export type Message =
-  /** Rows as text: of so many small objects, that is less than half the work. */
-  | { readonly kind: "batch"; readonly looked: string; readonly batch: Omit<Batch, "looked"> }
+  | { readonly kind: "batch"; readonly batch: Batch }
   | { readonly kind: "end"; readonly understood: Understood | undefined; readonly whole: Whole | Thrown };
 
 export interface Thrown {
@@ -67,7 +66,7 @@ export class ThreadLook implements AsyncDisposable {
       const messages = on(this.#worker, "message", { close: ["exit"], signal });
       for await (const [message] of messages as AsyncIterable<[Message]>) {
         if (message.kind === "end") return this.#end(message);
-        yield { ...message.batch, looked: JSON.parse(message.looked) };
+        yield message.batch;
         this.#worker.postMessage("next");
       }
     } catch (cause) {

@@ -1,10 +1,10 @@
 /** Puts rows and actions into the plan's file as they are read. */
 
 import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import type { Identity } from "../actions/identity.ts";
 import { baseOf, formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Corrected, Position } from "../ledger/ledger.ts";
+import type { LookedAction, StoredAction } from "./look.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 
@@ -24,9 +24,6 @@ interface OfRow {
   readonly reason?: string;
   readonly digest: string | undefined;
 }
-
-/** What is known of an action. Of a bad row it has no mark, since which action it is is not known. */
-type Known = Partial<Identity> & Pick<Identity, "subject">;
 
 export class Writer {
   readonly #store: Store;
@@ -61,12 +58,12 @@ export class Writer {
     this.#store.run(sql, state ?? null, reason ?? null, digest ?? null, position?.run ?? null, at, row);
   }
 
-  action(at: At, kind: ActionName, identity: Identity, rowEvent: string | undefined): void {
-    const { subject, time, json } = identity;
-    this.#insert(at, kind, identity, actionSpec(kind).about === "event" ? undefined : (identity.event ?? rowEvent));
+  action(at: At, [json, ...action]: LookedAction): void {
+    const [kind, subject, , , time] = action;
+    this.#insert(at, action);
     if (at.position !== undefined || at.isLeft) this.#mark(at, "new", at.isLeft ? "left" : null);
     this.#body.run(this.#seq, json);
-    if (time !== undefined) this.#noteTime(kind, time);
+    if (time !== null) this.#noteTime(kind, time);
     if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
     const form = formOf(subject);
     if (form === subject) return;
@@ -76,30 +73,27 @@ export class Writer {
 
   /** What the corrected version of a bad row was accepted as. */
   corrected(at: At, { kind, subject, mark }: Corrected): void {
-    this.#insert(at, kind, { subject, mark: baseOf(mark) }, undefined);
+    this.#insert(at, [kind, subject, baseOf(mark), null, null, null, null, null]);
     this.#mark(at, "sent", "corrected");
   }
 
-  /** What a bad row would have given, as far as that can be read: others wait for it. */
+  /** What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has no mark. */
   bad(at: At, { action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
-    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : null;
     const isOfEvent = actionSpec(kind).about === "event";
-    const event = isOfEvent || typeof eventId !== "string" ? undefined : eventId;
+    const event = isOfEvent || typeof eventId !== "string" ? null : withoutNul(eventId);
     for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
       if (typeof id !== "string") continue;
-      this.#insert(at, kind, { subject: withoutNul(`${letter}:${id}`), time }, event);
+      this.#insert(at, [kind, withoutNul(`${letter}:${id}`), null, null, time, event, null, null]);
       this.#mark(at, "bad", null);
     }
   }
 
-  #insert({ row, input }: At, kind: ActionName, known: Known, event: string | undefined): void {
-    const { subject, mark, content, time, owner, decimals } = known;
+  #insert({ row, input }: At, action: StoredAction): void {
+    const [, , , , time] = action;
     this.#seq += 1;
-    if (time !== undefined) this.#clock = time;
-    this.#action.run(
-      ...([this.#seq, this.#seq, row, input, kind, subject, mark ?? null, content ?? null, time ?? null] as const),
-      ...([textOf(event), textOf(owner), decimals ?? null, this.#isByTime ? this.#clock : null] as const),
-    );
+    if (time !== null) this.#clock = time;
+    this.#action.run(this.#seq, this.#seq, row, input, ...action, this.#isByTime ? this.#clock : null);
   }
 
   /** Says of the last one that its row is bad, or from rejects. */
@@ -123,5 +117,3 @@ export class Writer {
     return times === 1 ? digest : `${digest}#${times}`;
   }
 }
-
-const textOf = (text: string | undefined): string | null => (text === undefined ? null : withoutNul(text));
