@@ -12,12 +12,11 @@ import {
   recordOf,
   setOf,
 } from "./fields.ts";
-import { parseJson, stringifyJson } from "./json.ts";
-import type { Fault, Flaw, TextFault } from "./kind.ts";
-import { KINDS } from "./kinds.ts";
+import { jsonOf, parseJson, stringifyJson } from "./json.ts";
+import type { Fault, TextFault } from "./kind.ts";
+import { faultIn, KINDS } from "./kinds.ts";
 import type { Finding } from "./problem.ts";
 import { instantIn } from "./times.ts";
-import { faultIn, flawsIn, isFault, jsonOf, validatorOf } from "./validator.ts";
 import { zoneOf } from "./zones.ts";
 
 /** The number of a field, or a key of the data that is no field's. */
@@ -38,8 +37,6 @@ export class Draft {
   nulls: FieldSet = 0;
   /** By number of field, the rule that its value breaks; undefined where none does. */
   faults: Map<number, Fault> | undefined;
-  /** By number of field, what is likely wrong with its value; undefined where nothing is. */
-  flaws: Map<number, readonly Flaw[]> | undefined;
   readonly #json: (string | undefined)[] = new Array(FIELD_NAMES.length);
   /** Values that break a rule or have a strange key. They may be anything that JSON can say, and are written only when they are sent. */
   #bad: Map<Key, unknown> | undefined;
@@ -53,7 +50,7 @@ export class Draft {
     return this.#bad === undefined && this.nulls === 0 && (this.given & ~TAKEN[this.action]) === 0;
   }
 
-  /** Adds a field whose value breaks no rule and has no flaw. */
+  /** Adds a field whose value breaks no rule. */
   put(number: number, json: string, text: string): void {
     this.keys.push(number);
     this.#json[number] = json;
@@ -65,7 +62,7 @@ export class Draft {
   putValue(name: string, value: unknown): void {
     if (!isFieldName(name)) this.#keep(name, value);
     else if (value === null) this.#putNull(numberOf(name));
-    else this.#judge(name, value);
+    else this.judge(name, value);
   }
 
   #putNull(number: number): void {
@@ -74,13 +71,9 @@ export class Draft {
     this.nulls |= 1 << number;
   }
 
-  #judge(field: FieldName, value: unknown): void {
+  /** Adds a value of a field, right or not, which is not null. */
+  judge(field: FieldName, value: unknown): void {
     const number = numberOf(field);
-    const flaws = flawsIn(field, value);
-    if (flaws.length > 0) {
-      this.flaws ??= new Map();
-      this.flaws.set(number, flaws);
-    }
     const fault = faultIn(field, value);
     if (fault === undefined) {
       const json = jsonOf(value);
@@ -146,25 +139,26 @@ export type ReadField = (text: string, draft: Draft, findings: Finding[]) => voi
 
 /** How texts become a field of an action. */
 export function compileField(action: ActionName, field: FieldName, { clearWord, zone }: ReadSettings): ReadField {
-  const number = numberOf(field);
-  const validate = validatorOf(field);
+  const { read = (text: string) => text } = KINDS[fieldSpec(field).kind];
   const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
-  const isText = KINDS[fieldSpec(field).kind].read === undefined;
   const cleared = clearedValue(action, field);
   return (text, draft, findings) => {
-    const read = text === clearWord ? cleared : validate(text, toInstant);
-    if (typeof read === "string") draft.put(number, read, isText ? text : read);
-    else if (isFault(read))
-      findings.push({ rule: read.rule, field, value: text, message: `${field} ${read.what}.`, hint: read.hint });
-    else draft.putValue(field, read.value);
+    const value = text === clearWord ? cleared : read(text, toInstant);
+    if (isFault(value))
+      findings.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
+    else draft.judge(field, value);
   };
 }
 
 /** What a field is cleared to: the table's default, in updates; else why it can't be. */
-function clearedValue(action: ActionName, field: FieldName): TextFault | { readonly value: "" | 0 } {
+function clearedValue(action: ActionName, field: FieldName): TextFault | "" | 0 {
   const { updates, optional } = actionSpec(action);
   const { default: cleared } = fieldSpec(field);
-  if (updates && optional.includes(field) && cleared !== undefined) return { value: cleared };
+  if (updates && optional.includes(field) && cleared !== undefined) return cleared;
   const why = updates ? ": the service has no default for it" : ` by ${action}: only updates clear fields`;
   return { rule: "not-clearable", what: `can't be cleared${why}`, hint: "Leave the cell empty." };
 }
+
+/** Whether something is no value, but why there is none. */
+const isFault = <Value>(read: Value | TextFault): read is TextFault =>
+  typeof read === "object" && read !== null && "rule" in read;

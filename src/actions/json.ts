@@ -45,6 +45,18 @@ export function stringifyJson(value: unknown, indent?: number): string {
   }
 }
 
+/** ASCII that needs no escapes. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** A text as JSON. */
+export const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+/** A value of a field as it is sent. */
+export function jsonOf(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  return typeof value === "number" ? String(value) : stringifyJson(value);
+}
+
 /**
  * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.
  * `JSON.parse` would keep the last value without a word. `parsed` is what the text was parsed to.

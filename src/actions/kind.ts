@@ -20,19 +20,6 @@ export interface Fault<Rule extends string = ActionRule> {
 /** Why a text says no value of the field. */
 export type TextFault = Fault<ActionRule | TextRule>;
 
-/** What is likely wrong in a text: something was lost, misread or left behind before it came here. */
-export interface Flaw {
-  readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
-  /** The rest of a sentence that begins with the field. */
-  readonly what: string;
-  readonly hint: string;
-  /** Of a value with several texts, the one that it is in. */
-  readonly text?: string;
-}
-
-/** Of nearly all values. */
-export const NO_FLAW: readonly Flaw[] = [];
-
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface Kind {
@@ -40,8 +27,6 @@ export interface Kind {
   readonly read?: (text: string, toInstant: ToInstant) => FieldValue | TextFault;
   /** What is wrong with a value of JSON. Null is not its business. */
   readonly judge: (value: unknown, maxLength: number) => Fault | undefined;
-  /** What is likely wrong with a value that is of the right type, although the service would take it. */
-  readonly likely?: (value: unknown) => readonly Flaw[];
   /** What JSON Schema can say of it. */
   readonly keywords: JsonSchema;
   /** Its JSON in one spelling, where it has several. */

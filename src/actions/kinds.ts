@@ -8,9 +8,8 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
-import type { FieldKind } from "./fields.ts";
-import { type Fault, type Flaw, type JsonSchema, type Kind, NO_FLAW, type TextFault } from "./kind.ts";
-import { flawInId, flawInName, flawInUrl, flawInWords, isUsualUrl } from "./likely.ts";
+import { type FieldKind, type FieldName, fieldSpec } from "./fields.ts";
+import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
@@ -20,33 +19,23 @@ import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
 export const U64_MAX = 18446744073709551615n;
 
 export const KINDS: Readonly<Record<FieldKind, Kind>> = {
-  id: {
-    ...formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses.")),
-    likely: inText(flawInId),
-  },
-  text: { ...text(() => undefined, {}), likely: inText(flawInWords) },
-  url: {
-    ...text(urlFault, { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" }),
-    likely: inText(flawInUrl),
-  },
+  id: formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses.")),
+  text: text(() => undefined, {}),
+  url: text(urlFault, { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/\\s]\\S*$" }),
   currency: text(currencyFault, { enum: CURRENCY_CODES }),
   latitude: degrees("latitude-range", 90),
   longitude: degrees("longitude-range", 180),
   u64: { read: readTime, judge: u64Fault, keywords: { type: "integer", minimum: 0 } },
-  nftId: {
-    ...formed(/^\S+-[0-9]+-[0-9]+$/, () =>
-      fault(
-        "nft-id-invalid",
-        "is not of the form <CHAIN>-<number>-<number>",
-        "Use the nftId that the service made, or name the ticket by ticketId.",
-      ),
+  nftId: formed(/^\S+-[0-9]+-[0-9]+$/, () =>
+    fault(
+      "nft-id-invalid",
+      "is not of the form <CHAIN>-<number>-<number>",
+      "Use the nftId that the service made, or name the ticket by ticketId.",
     ),
-    likely: inText(flawInId),
-  },
+  ),
   price: { ...formed(/^[0-9]+(\.[0-9]+)?$/, priceFault), canonical: samePrice },
   wallet: {
     ...text(walletFault, { anyOf: [{ pattern: "^0x[0-9a-fA-F]{40}$" }, { pattern: "^(?!0[xX])\\S+$" }] }),
-    likely: inText(flawInName),
     // The case of an address is a checksum, not a part of it.
     canonical: (json) => (/^"0x/i.test(json) ? json.toLowerCase() : json),
   },
@@ -55,6 +44,12 @@ export const KINDS: Readonly<Record<FieldKind, Kind>> = {
     fault("uuid-invalid", "is not a UUID", "Give the template's id, such as 6f1c2a52-7a41-4c0e-9d3e-52e0f6a1b0c7."),
   ),
 };
+
+/** What is wrong with a value of JSON, warnings included. Null is not this function's business. */
+export function faultIn(field: FieldName, value: unknown): Fault | undefined {
+  const { kind, maxLength = Number.POSITIVE_INFINITY, default: cleared } = fieldSpec(field);
+  return value === cleared ? undefined : KINDS[kind].judge(value, maxLength);
+}
 
 // ---- texts ----
 
@@ -72,14 +67,6 @@ function text(faultIn: (text: string) => Fault | undefined, keywords: JsonSchema
 /** A text of one form, which is its pattern in JSON Schema, too. */
 function formed(form: RegExp, faultIn: (text: string) => Fault): Kind {
   return text((value) => (form.test(value) ? undefined : faultIn(value)), { pattern: form.source });
-}
-
-/** What is looked for in texts. */
-function inText(find: (text: string) => Flaw | undefined): (value: unknown) => readonly Flaw[] {
-  return (value) => {
-    const flaw = typeof value === "string" ? find(value) : undefined;
-    return flaw === undefined ? NO_FLAW : [flaw];
-  };
 }
 
 function fault(rule: ActionRule, what: string, hint: string): Fault {
@@ -112,6 +99,15 @@ function wrongType(expected: "text" | "a number" | "a whole number", value: unkn
     expected === "text" ? 'Write it in double quotes, as "12.50".' : "Write it in digits, without quotes around them.";
   return fault("field-type", `is ${typeName(value)}, not ${expected}`, hint);
 }
+
+const URL_CHARACTER = "(?:[!$&-:=?-[\\]_a-z~]|%[0-9a-fA-F]{2})";
+/** Names of hosts below a top-level domain of letters, and characters that stand for themselves. */
+const USUAL_URL = new RegExp(
+  String.raw`^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(?::\d{1,4})?` +
+    `(?:[/?]${URL_CHARACTER}*)?(?:#[a-z/!]${URL_CHARACTER}*)?$`,
+);
+/** Whether a URL is written as nearly all are: it can be parsed, and nothing is wrong with it. */
+export const isUsualUrl = (url: string): boolean => USUAL_URL.test(url);
 
 function urlFault(value: string): Fault | undefined {
   if (isUsualUrl(value)) return undefined;

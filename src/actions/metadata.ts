@@ -3,8 +3,7 @@
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
 import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
-import { type Fault, type Flaw, type JsonSchema, type Kind, NO_FLAW } from "./kind.ts";
-import { flawInWords } from "./likely.ts";
+import type { Fault, JsonSchema, Kind } from "./kind.ts";
 
 const LIST = {
   type: "array",
@@ -38,7 +37,6 @@ export const METADATA: Kind = {
     const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value, list) ?? {};
     return "rule" in fault ? fault : undefined;
   },
-  likely: (value) => flawsOfList(typeof value === "string" ? parseList(value) : value),
   keywords: {
     anyOf: [LIST, { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: LIST }],
   },
@@ -100,19 +98,11 @@ function attributeFault(attribute: unknown): string | undefined {
   return undefined;
 }
 
-/** One flaw of each rule. */
-function flawsOfList(list: unknown): readonly Flaw[] {
-  if (!Array.isArray(list)) return NO_FLAW;
-  let found: Flaw[] | undefined;
-  for (const attribute of list)
-    for (const text of Object.values<unknown>(Object(attribute))) {
-      if (typeof text !== "string") continue;
-      const flaw = flawInWords(text);
-      if (flaw === undefined || found?.some(({ rule }) => rule === flaw.rule)) continue;
-      found ??= [];
-      found.push({ ...flaw, text });
-    }
-  return found ?? NO_FLAW;
+/** All texts of a list of attributes, whether it is one or not. */
+export function textsOfAttributes(value: unknown): readonly string[] {
+  const list = typeof value === "string" ? parseList(value) : value;
+  const texts = Array.isArray(list) ? list.flatMap((attribute) => Object.values<unknown>(Object(attribute))) : [];
+  return texts.filter((text) => typeof text === "string");
 }
 
 const isHalf = (value: unknown): boolean => typeof value === "string" && !value.isWellFormed();

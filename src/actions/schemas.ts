@@ -10,8 +10,7 @@ import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, MAX_ACTIONS_PER_REQUEST } from "./actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, recordOf, whenOmitted } from "./fields.ts";
 import type { JsonSchema } from "./kind.ts";
-import { KINDS, U64_MAX } from "./kinds.ts";
-import { faultIn } from "./validator.ts";
+import { faultIn, KINDS, U64_MAX } from "./kinds.ts";
 
 /** The keywords of each schema here: zod can't derive them from checks. What has an `id` is defined once and referred to. */
 const KEYWORDS = z.registry<JsonSchema>();

@@ -3,9 +3,9 @@
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, fieldSpec, numberOf, recordOf, setOf } from "../actions/fields.ts";
-import { withoutLogin } from "../actions/likely.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
+import { flawsIn, withoutLogin } from "./likely.ts";
 import { mistakesOfSpan, mistakesOfTime } from "./times.ts";
 
 /**
@@ -26,7 +26,7 @@ function likelyMistakes(draft: Draft, now: number): readonly Finding[] {
   const findings: Finding[] = [];
   if ((given & ORDER_TIME) === 0) findings.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) findings.push(changeless(action));
-  if (draft.flaws !== undefined) findings.push(...findingsOfFlaws(draft));
+  findings.push(...findingsOfFlaws(draft));
   for (const { field, number } of TIMES) {
     const time = timeOf(draft, number);
     if (time !== undefined) findings.push(...mistakesOfTime(field, time, now));
@@ -67,14 +67,15 @@ const changeless = (action: ActionName): Finding => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-function findingsOfFlaws({ flaws, text: texts }: Draft): readonly Finding[] {
-  const byField = [...(flaws ?? [])].sort(([one], [other]) => one - other);
-  return byField.flatMap(([number, found]) =>
-    found.map(({ rule, what, hint, text = texts[number] ?? "" }): Finding => {
-      const field = FIELD_NAMES[number] ?? "";
-      return { rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint };
-    }),
-  );
+function findingsOfFlaws(draft: Draft): readonly Finding[] {
+  const findings: Finding[] = [];
+  for (let number = 0; number < FIELD_NAMES.length; number += 1)
+    if ((draft.given & (1 << number)) !== 0)
+      for (const { rule, what, hint, text = "" } of flawsIn(draft, number)) {
+        const field = FIELD_NAMES[number] ?? "";
+        findings.push({ rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint });
+      }
+  return findings;
 }
 
 const TIMES = FIELD_NAMES.filter((field) => fieldSpec(field).kind === "u64").map((field) => ({
@@ -95,9 +96,9 @@ const PRIVATE_HOST =
   /^(?:0|10|127|22[4-9]|2[3-5]\d|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$|^\[(?:::|f[cdef])|\.(?:localhost|local|internal|intranet|lan|corp|home|test|home\.arpa)$|^[^.[]*$/;
 
 /** Of a URL with a flaw, that one is reported: it may be a login, which no message shows. */
-function mistakesOfCallback({ text, flaws }: Draft): readonly Finding[] {
-  const url = text[CALLBACK] ?? "";
-  if (flaws?.has(CALLBACK)) return NONE;
+function mistakesOfCallback(draft: Draft): readonly Finding[] {
+  const url = draft.text[CALLBACK] ?? "";
+  if (flawsIn(draft, CALLBACK).length > 0) return NONE;
   const hostname = URL.parse(url)?.hostname.replace(/\.$/, "");
   if (hostname === undefined || !PRIVATE_HOST.test(hostname)) return NONE;
   return [

@@ -3,10 +3,8 @@
 import type { Draft } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
 import { numberOf } from "../actions/fields.ts";
-import { parseJson, stringifyJson } from "../actions/json.ts";
-import { areSoundWords } from "../actions/likely.ts";
+import { parseJson, quote, stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
-import { quote } from "../actions/validator.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
@@ -28,7 +26,7 @@ export function compileAttributes(rules: TraitRules, context: ValueContext): (sc
   const traits = Object.entries(rules).map(([name, rule]) => compileTrait(name, rule, context));
   if (traits.length === 0) throw new MappingError(context.path, "names no trait");
   const { clearWord } = context;
-  const areSoundNames = traits.every(({ name, display = "" }) => areSoundWords(name) && areSoundWords(display));
+  const areSoundNames = traits.every(({ name, display = "" }) => name.isWellFormed() && display.isWellFormed());
   return (scope, draft) => {
     let members = "";
     let isSound = true;
@@ -38,7 +36,7 @@ export function compileAttributes(rules: TraitRules, context: ValueContext): (sc
       const value = text === clearWord ? notClearable(trait.name, text) : valueJson(trait, text);
       if (typeof value !== "string") scope.findings.push(value);
       else members += (members === "" ? "" : ",") + trait.before + value + trait.after;
-      isSound &&= trait.display === undefined ? areSoundWords(text) : NUMBER.test(text);
+      isSound &&= trait.display === undefined ? text.isWellFormed() : NUMBER.test(text);
     }
     if (members === "") return;
     const json = `[${members}]`;

@@ -1,7 +1,7 @@
 /** The cells that an id is put together from are watched for the same faults as a whole id. */
 
 import type { FieldName } from "../actions/fields.ts";
-import { mangled } from "../actions/likely.ts";
+import { mangled } from "../actions/mangled.ts";
 import { cleanText } from "../actions/text.ts";
 import { looseNumber } from "./exact-numbers.ts";
 import type { Names, Read } from "./scope.ts";
@@ -38,7 +38,7 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
       const flaw = mangled(text);
       if (flaw !== undefined) {
         const message = `${cleanText(column, 60)}, a part of ${field}, ${flaw.what}.`;
-        scope.likely.push({ rule: flaw.rule, field, value: text, message, hint: flaw.hint });
+        scope.likely.push({ rule: "id-looks-mangled", field, value: text, message, hint: flaw.hint });
       }
       if (mayBeSum && isTotalsWord(text)) scope.totals ??= text;
     }

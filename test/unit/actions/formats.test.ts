@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { ExactNumber, typeName } from "../../../src/actions/exact-number.ts";
 import type { FieldName } from "../../../src/actions/fields.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { KINDS, U64_MAX } from "../../../src/actions/kinds.ts";
+import { faultIn, KINDS, U64_MAX } from "../../../src/actions/kinds.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
-import { faultIn } from "../../../src/actions/validator.ts";
+
 import { webUrl } from "../../support/texts.ts";
 
 /** What is wrong with a value, but no warning. */

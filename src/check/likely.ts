@@ -1,63 +1,23 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
-import type { Flaw } from "./kind.ts";
-import { markupIn } from "./markup.ts";
-import { cleanText, quoted } from "./text.ts";
+import type { Draft } from "../actions/draft.ts";
+import { FIELD_NAMES, type FieldKind, fieldSpec, numberOf } from "../actions/fields.ts";
+import { isUsualUrl } from "../actions/kinds.ts";
+import { FORMULA_ERROR, mangled, NO_VALUE, whole } from "../actions/mangled.ts";
+import { markupIn } from "../actions/markup.ts";
+import { textsOfAttributes } from "../actions/metadata.ts";
+import { cleanText, quoted } from "../actions/text.ts";
+
+interface Flaw {
+  readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
+  /** The rest of a sentence that begins with the field. */
+  readonly what: string;
+  readonly hint: string;
+  /** What it is in. */
+  readonly text?: string;
+}
 
 type Find = (text: string) => Flaw | undefined;
-
-/** What spreadsheets write for a failed formula, in whatever language: `#REF!`, `#WERT!`, `#¿NOMBRE?`, `#NV`, `Err:502`. */
-const FORMULA_ERROR = String.raw`#[¡¿]?\p{Lu}[\p{Lu}\d/]+[!?]|#NV|#N\/A|Err:5\d\d`;
-/** What programs write for no value, whatever kind of value it is. */
-const NO_VALUE = String.raw`NULL|null|\(null\)|\\N|NaN|nan|undefined|\[object Object\]`;
-/** What may be said of a ticket, but names none; a mark alone stands for none in exports. */
-const NO_ID = String.raw`N\/A|n\/a|None|TRUE|True|true|FALSE|False|false|[-\u2010-\u2015\u2212._?*/\\\u2026]+`;
-
-const whole = (...forms: readonly string[]): RegExp => new RegExp(`^(?:${forms.join("|")})$`, "u");
-
-const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly hint: string }[] = [
-  {
-    // 1.84E+10, 12345.0 and ####; a spreadsheet keeps 15 digits of a number and makes zeros of the others. Of 16 digits
-    // that is one zero, with which every tenth number ends: only two are reported. 1,001 is a number with its thousands.
-    form: whole(
-      FORMULA_ERROR,
-      String.raw`\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|[1-9]\d{13}\d?00+|[1-9]\d{0,2}(?:,\d{3})+`,
-    ),
-    by: "spreadsheet",
-    hint: "Export again, and don't open and save the file in a spreadsheet.",
-  },
-  {
-    // Signs that keep a cell from being a number or a formula: ="007", '007; or an export that quotes twice.
-    form: /^(?:[='].*|".*")$/s,
-    by: "spreadsheet",
-    hint: "Export again without the signs around the id, or declare csv: {guards: strip} in its source for an apostrophe.",
-  },
-  {
-    // A long number as Java prints it, from ten millions on. 1.5E3 may be a code.
-    form: /^\d[.,]\d+E(?:[7-9]|[1-9]\d)$/,
-    by: "script",
-    hint: "Export the id as text: as a number it has lost digits.",
-  },
-  { form: whole(NO_VALUE, NO_ID), by: "script", hint: "Check why the export has no value there." },
-  {
-    // %C3%BC is text as URLs have it.
-    form: /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/,
-    by: "script",
-    hint: "Check why the export left the placeholder.",
-  },
-];
-
-/** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */
-const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-[\w-]*)$/;
-
-/** What spreadsheets and scripts write in place of an id: several tickets may share it, or no other export has it. */
-export const mangled: Find = (id) => {
-  if (USUAL_ID.test(id)) return undefined;
-  const found = MANGLED.find(({ form }) => form.test(id));
-  if (found === undefined) return undefined;
-  const what = `looks like what a ${found.by} writes in place of an id`;
-  return { rule: "id-looks-mangled", what, hint: found.hint };
-};
 
 /** An empty text would have been left out; this one would be read by everybody. */
 const NO_TEXT = whole(FORMULA_ERROR, NO_VALUE);
@@ -184,26 +144,18 @@ const oddUrl: Find = (url) => {
       );
 };
 
-const URL_CHARACTER = "(?:[!$&-:=?-[\\]_a-z~]|%[0-9a-fA-F]{2})";
-/** Names of hosts below a top-level domain of letters, and characters that stand for themselves. */
-const USUAL_URL = new RegExp(
-  String.raw`^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(?::\d{1,4})?` +
-    `(?:[/?]${URL_CHARACTER}*)?(?:#[a-z/!]${URL_CHARACTER}*)?$`,
-);
-/** Whether a URL is written as nearly all are: it can be parsed, and nothing is wrong with it. */
-export const isUsualUrl = (url: string): boolean => USUAL_URL.test(url);
-
 /** Printable ASCII without what any search but `noText` looks for. */
 const SIMPLE = /^[ -$'-;=>A-[\]-~]*$/;
 
-/** What is likely wrong in an id, of which every character counts. */
-export const flawInId: Find = (id) => mangled(id) ?? (SIMPLE.test(id) ? undefined : (misread(id) ?? unseen(id)));
-
-/** In a wallet's address. */
-export const flawInName: Find = (name) => unseen(name);
+/** In an id, of which every character counts. */
+const flawInId: Find = (id) => {
+  const found = mangled(id);
+  if (found !== undefined) return { rule: "id-looks-mangled", ...found };
+  return SIMPLE.test(id) ? undefined : (misread(id) ?? unseen(id));
+};
 
 /** In words that people read; the gravest first. */
-export const flawInWords: Find = (text) =>
+const flawInWords: Find = (text) =>
   SIMPLE.test(text)
     ? noText(text)
     : (login(text) ??
@@ -214,12 +166,46 @@ export const flawInWords: Find = (text) =>
       markup(text) ??
       control(text));
 
-/** Whether words can be sent as they are, without a finding. */
-export const areSoundWords = (text: string): boolean => text.isWellFormed() && flawInWords(text) === undefined;
-
 /** Of what is no URL at all, another rule says so. */
-export const flawInUrl: Find = (url) => {
+const flawInUrl: Find = (url) => {
   if (isUsualUrl(url) || URL.parse(url) === null) return undefined;
   if (LOGIN.test(url)) return WITH_LOGIN;
   return (url.includes(";") ? markup(url) : undefined) ?? oddUrl(url);
 };
+
+const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
+  id: flawInId,
+  nftId: flawInId,
+  text: flawInWords,
+  url: flawInUrl,
+  wallet: unseen,
+};
+/** By number of field. */
+const FINDER_OF = FIELD_NAMES.map((name) => FINDERS[fieldSpec(name).kind]);
+const ATTRIBUTES = numberOf("metadataAttributes");
+
+const NONE: readonly Flaw[] = [];
+
+/** What is likely wrong with a field of a draft that is given, be it right or not. */
+export function flawsIn(draft: Draft, number: number): readonly Flaw[] {
+  if (number === ATTRIBUTES) return flawsOfAttributes(draft);
+  const [find, text] = [FINDER_OF[number], draft.text[number]];
+  if (find === undefined || text === undefined || draft.faults?.get(number)?.rule === "field-type") return NONE;
+  const flaw = find(text);
+  return flaw === undefined ? NONE : [{ text, ...flaw }];
+}
+
+/** One of these as a whole text of JSON. */
+const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"`, "u");
+
+/** One flaw of each rule, with the text that it is in. */
+function flawsOfAttributes(draft: Draft): readonly Flaw[] {
+  const json = draft.faults?.has(ATTRIBUTES) === true ? undefined : draft.json(ATTRIBUTES);
+  if (json !== undefined && SIMPLE.test(json) && !NO_TEXT_INSIDE.test(json)) return NONE;
+  const found = new Map<string, Flaw>();
+  for (const text of textsOfAttributes(draft.value(ATTRIBUTES))) {
+    const flaw = flawInWords(text);
+    if (flaw !== undefined && !found.has(flaw.rule)) found.set(flaw.rule, { ...flaw, text });
+  }
+  return [...found.values()];
+}

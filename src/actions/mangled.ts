@@ -1,0 +1,54 @@
+/** What spreadsheets and scripts write where there was another text. */
+
+/** What spreadsheets write for a failed formula, in whatever language: `#REF!`, `#WERT!`, `#¿NOMBRE?`, `#NV`, `Err:502`. */
+export const FORMULA_ERROR = String.raw`#[¡¿]?\p{Lu}[\p{Lu}\d/]+[!?]|#NV|#N\/A|Err:5\d\d`;
+/** What programs write for no value, whatever kind of value it is. */
+export const NO_VALUE = String.raw`NULL|null|\(null\)|\\N|NaN|nan|undefined|\[object Object\]`;
+/** What may be said of a ticket, but names none; a mark alone stands for none in exports. */
+const NO_ID = String.raw`N\/A|n\/a|None|TRUE|True|true|FALSE|False|false|[-\u2010-\u2015\u2212._?*/\\\u2026]+`;
+
+export const whole = (...forms: readonly string[]): RegExp => new RegExp(`^(?:${forms.join("|")})$`, "u");
+
+const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly hint: string }[] = [
+  {
+    // 1.84E+10, 12345.0 and ####; a spreadsheet keeps 15 digits of a number and makes zeros of the others. Of 16 digits
+    // that is one zero, with which every tenth number ends: only two are reported. 1,001 is a number with its thousands.
+    form: whole(
+      FORMULA_ERROR,
+      String.raw`\d(?:[.,]\d+)?[Ee]\+\d+|\d+\.0|#{2,}|[1-9]\d{13}\d?00+|[1-9]\d{0,2}(?:,\d{3})+`,
+    ),
+    by: "spreadsheet",
+    hint: "Export again, and don't open and save the file in a spreadsheet.",
+  },
+  {
+    // Signs that keep a cell from being a number or a formula: ="007", '007; or an export that quotes twice.
+    form: /^(?:[='].*|".*")$/s,
+    by: "spreadsheet",
+    hint: "Export again without the signs around the id, or declare csv: {guards: strip} in its source for an apostrophe.",
+  },
+  {
+    // A long number as Java prints it, from ten millions on. 1.5E3 may be a code.
+    form: /^\d[.,]\d+E(?:[7-9]|[1-9]\d)$/,
+    by: "script",
+    hint: "Export the id as text: as a number it has lost digits.",
+  },
+  { form: whole(NO_VALUE, NO_ID), by: "script", hint: "Check why the export has no value there." },
+  {
+    // %C3%BC is text as URLs have it.
+    form: /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/,
+    by: "script",
+    hint: "Check why the export left the placeholder.",
+  },
+];
+
+/** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */
+const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-[\w-]*)$/;
+
+/** What spreadsheets and scripts write in place of an id: several tickets may share it, or no other export has it. */
+export function mangled(id: string): { readonly what: string; readonly hint: string } | undefined {
+  if (USUAL_ID.test(id)) return undefined;
+  const found = MANGLED.find(({ form }) => form.test(id));
+  if (found === undefined) return undefined;
+  const what = `looks like what a ${found.by} writes in place of an id`;
+  return { what, hint: found.hint };
+}
