@@ -4,7 +4,7 @@ import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Chunk, Origins } from "./ledger.ts";
+import type { Chunk, Origins, Request } from "./ledger.ts";
 import {
   columnsOf,
   elementsOf,
@@ -64,12 +64,14 @@ interface Content {
   readonly rows: readonly string[] | undefined;
 }
 
-/** Packs outside of the database, then inserts. */
-export async function insertChunk(
-  session: Session,
-  place: ChunkPlace,
-  { body, origins, rows }: Content,
-): Promise<void> {
+/** What each table gets of a chunk. */
+export interface PackedChunk {
+  readonly chunks: Columns;
+  readonly bodies: Columns;
+  readonly row_texts: Columns | undefined;
+}
+
+export async function packChunk(place: ChunkPlace, { body, origins, rows }: Content): Promise<PackedChunk> {
   const { run, chunk, lane, stage, whole, first: at, state } = place;
   const [packed, packedOrigins, texts] = await Promise.all([
     body && pack(body),
@@ -77,33 +79,56 @@ export async function insertChunk(
     rows && packJson(rows),
   ]);
   const corrects = origins.digest.some((digest) => digest !== undefined && digest !== null) ? 1 : 0;
-  await session.run(sql`INSERT INTO chunks (run, chunk, lane, stage, whole, first, count, state, corrects)
-    VALUES (${run}, ${chunk}, ${lane}, ${stage}, ${whole}, ${at}, ${origins.seq.length}, ${state}, ${corrects})`);
-  const digest = body && sha256(body);
-  await session.run(insertInto("bodies", { run, chunk, sha256: digest, body: packed, origins: packedOrigins }));
-  if (texts !== undefined) await session.run(insertInto("row_texts", { run, chunk, texts }));
+  const count = origins.seq.length;
+  return {
+    chunks: { run, chunk, lane, stage, whole, first: at, count, state, corrects },
+    bodies: { run, chunk, sha256: body && sha256(body), body: packed, origins: packedOrigins },
+    row_texts: texts && { run, chunk, texts },
+  };
+}
+
+/** Part of a transaction: some dozen at a time. */
+export async function insertChunks(session: Session, chunks: readonly PackedChunk[]): Promise<void> {
+  for (const table of ["chunks", "bodies", "row_texts"] as const) {
+    const rows = chunks.map((each) => each[table]).filter((row) => row !== undefined);
+    if (rows.length > 0) await session.run(insertInto(table, rows));
+  }
 }
 
 /** @throws Failure `storage` where it, or where its actions come from, is not what was entered. */
-export async function readBody(session: Reader, run: number, chunk: number): Promise<Uint8Array> {
-  const { place } = session.dialect;
-  const row = await first<{ body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
-    session,
-    sql`SELECT body, sha256, origins FROM bodies WHERE ${ofChunk(run, chunk)}`,
+export async function readBody(reader: Reader, run: number, chunk: number): Promise<Uint8Array> {
+  const request = await readRequest(reader, run, sql`${chunk}`);
+  if (request === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
+  return request.body;
+}
+
+/** @param number of the chunk, or what selects it: undefined where that finds none. @throws as `readBody` does. */
+export async function readRequest(reader: Reader, run: number, number: Sql): Promise<Request | undefined> {
+  const found = await first<Chunk & { body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
+    reader,
+    sql`SELECT ${COLUMNS}, body, sha256, origins FROM chunks JOIN bodies USING (run, chunk)
+      WHERE chunks.run = ${run} AND chunks.chunk = (${number})`,
   );
-  if (row?.body === undefined)
-    throw new Failure("usage", `The request of chunk ${chunk} is not in the ledger ${place} any more: it was pruned.`, {
-      hint: "The ledger still knows what was sent, and the promises: tickets find ID",
-    });
+  if (found === undefined) return undefined;
+  const { body: packed, sha256: digest, origins, ...chunk } = found;
+  const { place } = reader.dialect;
+  if (packed === undefined)
+    throw new Failure(
+      "usage",
+      `The request of chunk ${chunk.chunk} is not in the ledger ${place} any more: it was pruned.`,
+      {
+        hint: "The ledger still knows what was sent, and the promises: tickets find ID",
+      },
+    );
   try {
     // Without where its actions come from, the answer could not be stored.
-    const [body] = await Promise.all([unpack(row.body), unpack(row.origins)]);
-    if (sha256(body) === row.sha256) return body;
+    const [body] = await Promise.all([unpack(packed), unpack(origins)]);
+    if (sha256(body) === digest) return { chunk, body };
     throw new Error("it has another digest than what was entered");
   } catch (cause) {
     throw new Failure(
       "storage",
-      `The body of chunk ${chunk} in the ledger ${place} is damaged. Nothing of it was sent.`,
+      `The body of chunk ${chunk.chunk} in the ledger ${place} is damaged. Nothing of it was sent.`,
       {
         hint: "Restore the ledger from a backup; what that lacks is noticed before anything is sent.",
         cause,
@@ -170,8 +195,7 @@ export async function cut(
     const kept = [...new Set(places.map((at) => origins[at]?.row ?? 0))];
     const rowAt = new Map(kept.map((row, at) => [row, at]));
     const chosen = places.flatMap((at) => origins[at] ?? []);
-    await insertChunk(
-      session,
+    const part = await packChunk(
       { ...parent, chunk: number, first: parent.first + (places[0] ?? 0), state },
       {
         body: toBody(places.flatMap((at) => elements[at] ?? [])),
@@ -179,6 +203,7 @@ export async function cut(
         rows: rows && kept.map((row) => rows[row] ?? ""),
       },
     );
+    await insertChunks(session, [part]);
     await moveActions(session, run, chunk, number, chosen);
     if (places.some((at) => said.has(at)))
       await storeOutcomes(

@@ -4,7 +4,7 @@ import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
 import { storeAnswers } from "./answers.ts";
-import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
 import type { ImportedLine, Ledger, Origin, Run } from "./ledger.ts";
@@ -130,7 +130,9 @@ async function enter(session: Session, run: Run, lines: readonly ImportedLine[])
     return { input, line: at, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
   const spot = { run: number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
-  await insertChunk(session, spot, { body: undefined, origins: columnsOf(origins), rows: undefined });
+  await insertChunks(session, [
+    await packChunk(spot, { body: undefined, origins: columnsOf(origins), rows: undefined }),
+  ]);
   await answer(session, number, chunk, fresh);
   const actions = fresh.flatMap((each, at) => (each.outcome === "rejected" ? [] : [toRow(number, each, chunk, at)]));
   // A file that has an action twice has it once.

@@ -207,6 +207,12 @@ export interface Chunk {
   readonly rejected: number;
 }
 
+/** What is to leave next. */
+export interface Request {
+  readonly chunk: Chunk;
+  readonly body: Uint8Array;
+}
+
 /** What the service made of one action, in the order of the body. */
 export type Answer =
   | { readonly outcome: "accepted"; readonly promise: string }
@@ -381,6 +387,13 @@ export interface Output {
   readonly machine?: string | undefined;
 }
 
+/** Chunks of a run whose promises were appended to a file. */
+export interface Written {
+  readonly run: number;
+  readonly chunks: readonly number[];
+  readonly isNew: boolean;
+}
+
 export interface Invocation {
   readonly startedAt: string;
   readonly durationMs: number;
@@ -474,8 +487,12 @@ export interface Chunks {
     run: number,
     filter?: { readonly states?: readonly ChunkState[]; readonly unwritten?: true },
   ): Promise<readonly Chunk[]>;
-  /** The lane's next planned chunk; of this stage only, where one is given. */
-  nextChunk(run: number, lane: number, stage?: number): Promise<Chunk | undefined>;
+  /**
+   * The lane's next planned chunk with its request; of this stage only, where one is given.
+   *
+   * @throws Failure as `body` does.
+   */
+  nextChunk(run: number, lane: number, stage?: number): Promise<Request | undefined>;
   /**
    * The request, as it was entered.
    *
@@ -548,13 +565,10 @@ export interface Notes {
   output(path: string, machine?: string): Promise<Output | undefined>;
   outputs(filter: { readonly run: number } | { readonly length: number }): Promise<readonly Output[]>;
   /**
-   * What a file holds now. With a run: the lines of these chunks are in it, and a promises file is the run's from now on.
+   * What a file holds now. `written`: promises of these chunks are in it, and with `isNew` it is the run's file from now on.
    * `replaces` names a path under which it was known: it was moved.
    */
-  noteOutput(
-    output: Output,
-    written?: { readonly run?: number; readonly chunks?: readonly number[]; readonly replaces?: string },
-  ): Promise<void>;
+  noteOutput(output: Output, of?: { readonly written?: Written; readonly replaces?: string }): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */
   noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
   /** Of these commands; `succeeded`: of those that ended with 0; `worked`: not of those that ended in a usage error. */

@@ -50,20 +50,20 @@ export const noteMethods = (database: Database): Notes => ({
     (await selectOutputs(database.plain, sql`path = ${path} AND machine = ${machine}`))[0],
   outputs: (filter) =>
     selectOutputs(database.plain, "run" in filter ? sql`run = ${filter.run}` : sql`length = ${filter.length}`),
-  noteOutput: (output, { run, chunks = [], replaces } = {}) =>
+  noteOutput: (output, { written, replaces } = {}) =>
     database.write(async (session) => {
       const { path, kind, length, mtimeNs, digest, input, machine = HERE } = output;
-      if (replaces !== undefined)
+      if (replaces !== undefined) {
         await session.run(sql`DELETE FROM outputs WHERE path = ${replaces} AND machine = ${machine}`);
+        await session.run(sql`UPDATE runs SET output = ${path} WHERE output = ${replaces}`);
+      }
       const row = { machine, path, kind, length, mtimeNs, digest, run: output.run, input };
       await session.run(insertInto("outputs", row, ["machine", "path"]));
-      if (run === undefined) {
-        if (replaces !== undefined) await session.run(sql`UPDATE runs SET output = ${path} WHERE output = ${replaces}`);
-        return;
-      }
-      const written = sql`SELECT chunk FROM ${listOf("chunk", "int", chunks)} AS written`;
-      await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk IN (${written})`);
-      if (kind === "promises") await session.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
+      if (written === undefined) return;
+      const { run, chunks, isNew } = written;
+      const those = sql`SELECT chunk FROM ${listOf("chunk", "int", chunks)} AS written`;
+      await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk IN (${those})`);
+      if (isNew) await session.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
     }),
 
   noteInvocation: (invocation, shown = []) =>

@@ -1,7 +1,7 @@
 /**
  * A ledger in a schema of PostgreSQL, through `pg`. Sessions come and go; what was committed stays. Where the session is lost in
- * a commit, the server is asked what became of it: each program that has the ledger open has a row in `commits`, and the last
- * statement of each transaction notes its number there. That row is locked from then on, so the answer is final.
+ * a commit, the server is asked what became of it: each program that has the ledger open has a row in `commits`, and each
+ * transaction begins by noting its number there. That row is locked from then on, so the answer is final.
  */
 
 import { hostname } from "node:os";
@@ -142,13 +142,12 @@ export class Postgres implements Database {
 
   write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
     return this.#asked(async () => {
-      await this.#sessions.ask("BEGIN");
       this.#number += 1;
       const number = this.#number;
       let result: T;
       try {
+        await this.#begin(number);
         result = await work(this.#session);
-        await this.#note(number);
       } catch (cause) {
         if (!this.#sessions.isLost) await this.#sessions.ask("ROLLBACK");
         throw cause;
@@ -158,9 +157,9 @@ export class Postgres implements Database {
     }, how);
   }
 
-  /** The last statement of a transaction. From now on its row is locked until the transaction ends. */
-  async #note(number: number): Promise<void> {
-    const row = await this.#sessions.row(NOTE, [this.#sessions.id, number]);
+  /** One round trip for both: until the transaction ends, its row is locked. */
+  async #begin(number: number): Promise<void> {
+    const row = await this.#sessions.row(`BEGIN; ${noteOf(this.#sessions.id, number)}`);
     if (row === undefined) this.#sessions.giveUp(replaced);
     if (row.session !== this.#sessions.id) this.#sessions.giveUp(pooled);
   }
@@ -297,7 +296,8 @@ const HAS_TABLES = `SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = $1
   (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'name') AS ours`;
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 const ENTER = `INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`;
-const NOTE = `UPDATE commits SET number = $2, at_ms = ${NOW} WHERE session = $1
+const noteOf = (session: string, number: number): string =>
+  `UPDATE commits SET number = ${number}, at_ms = ${NOW} WHERE session = ${pg.escapeLiteral(session)}
   RETURNING current_setting('tickets.session', true) AS session`;
 /** It waits for the transaction, if that is still on its way to its end. */
 const NUMBER = "UPDATE commits SET at_ms = at_ms + 1 WHERE session = $1 RETURNING number";

@@ -2,10 +2,10 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
-import { insertChunk } from "./chunk-life.ts";
+import { insertChunks, type PackedChunk, packChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
-import type { NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
+import type { NewChunk, NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
 import { noteGuards } from "./notes.ts";
 import { noteSettlement } from "./settle.ts";
 import { assigned, type Columns, every, insertInto, listOf, type Sql, sql, words } from "./sql.ts";
@@ -32,6 +32,32 @@ export async function insertRun(session: Session, run: NewRun, kind: Run["kind"]
   return number;
 }
 
+/** Packed, a chunk has some hundred thousand bytes. */
+const CHUNKS_AT_ONCE = 10;
+
+async function* packed(run: number, chunks: AsyncIterable<NewChunk>): AsyncGenerator<readonly PackedChunk[]> {
+  let some: PackedChunk[] = [];
+  for await (const { chunk, lane, stage, ...content } of chunks) {
+    some.push(await packChunk({ run, chunk, lane, stage, whole: chunk, first: 0, state: "planned" }, content));
+    if (some.length < CHUNKS_AT_ONCE) continue;
+    yield some;
+    some = [];
+  }
+  yield some;
+}
+
+/** The next one is made while a server works on the one before. */
+async function meanwhile<T>(items: AsyncIterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  let working = Promise.resolve();
+  for await (const item of items) {
+    await working;
+    working = work(item);
+    // It is heard with the next one. Unheard it would end the process.
+    working.catch(() => undefined);
+  }
+  await working;
+}
+
 const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(PENDING_STATES)})`;
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
@@ -40,11 +66,8 @@ export const runMethods = (database: Database): Runs => ({
   async enterRun(run, chunks, actions) {
     const entered = await database.write(async (session) => {
       const number = await insertRun(session, run, "sent");
-      for await (const { chunk, lane, stage, ...content } of chunks) {
-        const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
-        await insertChunk(session, place, content);
-      }
-      for await (const some of actions) await insertActions(session, number, some);
+      await meanwhile(packed(number, chunks), (some) => insertChunks(session, some));
+      await meanwhile(actions, (some) => insertActions(session, number, some));
       await database.wake(session);
       return number;
     }, "once");

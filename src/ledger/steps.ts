@@ -3,7 +3,7 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { storeAnswers } from "./answers.ts";
 import { beginAttempt, doubtVanished, endAttempt, holdsLane, selectAttempts } from "./attempts.ts";
-import { cut, mustPass, pass, readBody, readWhole, selectChunks } from "./chunk-life.ts";
+import { cut, mustPass, pass, readBody, readRequest, readWhole, selectChunks } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
 import type { Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
@@ -16,10 +16,10 @@ export const stepMethods = (database: Database): Chunks => ({
     const ofStates = states && sql`state IN ${words(states)}`;
     return selectChunks(database.plain, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
   },
-  async nextChunk(run, lane, stage) {
+  nextChunk(run, lane, stage) {
     const where = every(sql`run = ${run} AND lane = ${lane}`, stage === undefined ? stage : sql`stage = ${stage}`);
     const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
-    return (await selectChunks(database.plain, sql`${where} AND chunk = (${next})`))[0];
+    return readRequest(database.plain, run, next);
   },
   body: (run, chunk) => readBody(database.plain, run, chunk),
   async advance(run, { answered, intent }) {

@@ -2,7 +2,7 @@
 
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import type { Answered, Chunk, Given, Intent, Ledger, Stepped } from "../ledger/ledger.ts";
+import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
@@ -188,18 +188,17 @@ function obstacleOf({ ledger, environment, common, halt }: Sending): LaneEnd | u
 }
 
 /** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
-async function lookAhead(way: Way): Promise<{ readonly chunk: Chunk; readonly body: Uint8Array } | LaneEnd> {
+async function lookAhead(way: Way): Promise<Request | LaneEnd> {
   const { ledger, run, stop, common, number, stage, claim } = way;
-  const chunk = await ledger.nextChunk(run, number, stage);
-  if (chunk === undefined) return { kind: "finished" };
+  const next = await ledger.nextChunk(run, number, stage);
+  if (next === undefined) return { kind: "finished" };
   // One that is at its end needs no stop.
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
-  if (chunk.count > common.mostActions) {
-    const given = { at: new Date().toISOString(), class: "too large", claim };
-    const parts = await ledger.split(run, chunk.chunk, common.mostActions, given);
-    return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
-  }
-  return { chunk, body: await ledger.body(run, chunk.chunk) };
+  const { chunk } = next;
+  if (chunk.count <= common.mostActions) return next;
+  const given = { at: new Date().toISOString(), class: "too large", claim };
+  const parts = await ledger.split(run, chunk.chunk, common.mostActions, given);
+  return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
 }
 
 /** What an answer must echo. Looked at once it came: while requests fly, a lane keeps no more than their bytes. */

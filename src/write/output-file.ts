@@ -13,7 +13,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { replaceFile, syncDirectory } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, notWritten } from "../failure.ts";
-import type { Ledger, Output } from "../ledger/ledger.ts";
+import type { Ledger, Output, Written } from "../ledger/ledger.ts";
 
 type OutputKind = Output["kind"];
 
@@ -217,10 +217,10 @@ export class OutputFile implements AsyncDisposable {
   /**
    * Appends text. After it resolves the text is on disk, and the ledger knows it with what it is about.
    *
-   * @param of the chunks of a run whose lines these are.
+   * @param written the chunks of a run whose promises these are.
    * @throws OutputChanged when the file is not as this process left it.
    */
-  async append(text: string, of: { readonly run?: number; readonly chunks?: readonly number[] } = {}): Promise<void> {
+  async append(text: string, written?: Written): Promise<void> {
     const { path } = this;
     const opened = this.#opened;
     const now = await stat(path, { bigint: true }).catch(() => undefined);
@@ -238,7 +238,7 @@ export class OutputFile implements AsyncDisposable {
     crashPoint("projected");
     const digest = this.#hash.copy().digest("hex");
     const output = { ...this.#of, path, length: this.#length, mtimeNs: String(this.#writtenAt), digest };
-    await this.#ledger.noteOutput(output, of);
+    await this.#ledger.noteOutput(output, written && { written });
   }
 
   async #write(bytes: Buffer): Promise<void> {

@@ -52,20 +52,22 @@ export async function openPromiseFile(of: PromisesOf, named: string): Promise<Pr
   const start = (path: string, state: Ours) => openOutput(ledger, path, { kind: "promises", header, state });
   const { path, state } = await placeOf(of, named, style, header);
   let file = await start(path, state);
+  let known = run.output;
   opened.defer(() => file[Symbol.asyncDispose]());
   const append = async (chunk: number): Promise<void> => {
     const lines = promiseLines(await ledger.outcomes(run.number, chunk), style);
-    const chunks = { run: run.number, chunks: [chunk] };
+    const written = { run: run.number, chunks: [chunk] };
     try {
-      await file.append(lines, chunks);
+      await file.append(lines, { ...written, isNew: file.path !== known });
     } catch (cause) {
       if (!(cause instanceof OutputChanged)) throw cause;
       await file[Symbol.asyncDispose]();
       const next = await freeName(ledger, "promises", `${path}.${run.run}`, style.format);
       file = await start(next, { state: "fresh" });
       elsewhere(next, { because: "changed meanwhile", file: path });
-      await file.append(lines, chunks);
+      await file.append(lines, { ...written, isNew: true });
     }
+    known = file.path;
   };
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await append(chunk);
   const closing = opened.move();
@@ -131,7 +133,8 @@ export function openPromiseStream(options: {
     if (file === undefined && !stream.destroyed) {
       try {
         await handOver(promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, undefined, false)));
-        return await ledger.noteOutput(STANDARD_OUTPUT, { run: run.number, chunks: [chunk] });
+        const written = { run: run.number, chunks: [chunk], isNew: true };
+        return await ledger.noteOutput(STANDARD_OUTPUT, { written });
       } catch (cause) {
         if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? ""))
           throw notWritten("Standard output", cause, "Every answer received is stored in the ledger. ");

@@ -10,11 +10,10 @@ const BY = { who: "ops", at: at(9), reason: "looked it up" };
 
 /** Sends the next chunk of lane 1 and stores these answers. */
 async function send(ledger: Ledger, run: number, answers: readonly Answer[]) {
-  const chunk = await ledger.nextChunk(run, 1);
-  if (chunk === undefined) throw new Error("nothing is left to send");
-  const { attempt = 0 } = await ledger.advance(run, { intent: { chunk: chunk.chunk, at: at(1) } });
+  const { chunk } = (await ledger.nextChunk(run, 1))?.chunk ?? expect.fail("nothing is left to send");
+  const { attempt = 0 } = await ledger.advance(run, { intent: { chunk, at: at(1) } });
   return await ledger.advance(run, {
-    answered: { chunk: chunk.chunk, attempt, httpStatus: 200, at: at(2), answers },
+    answered: { chunk, attempt, httpStatus: 200, at: at(2), answers },
   });
 }
 
@@ -188,7 +187,7 @@ describeBoth("a run", (newPlace, it) => {
     expect(Buffer.from(await ledger.body(run, 4)).toString()).toBe(bodyOf([{ id: "c" }, { id: "b" }]));
     expect(await known(ledger, "a", "b", "e")).toEqual(["t:a pending 5 0", "t:b pending 4 1", "t:e pending 3 0"]);
     expect((await ledger.chunks(run, { states: ["planned"] })).map(({ chunk }) => chunk)).toEqual([3, 4, 5, 2]);
-    expect((await ledger.nextChunk(run, 1))?.chunk).toBe(3);
+    expect((await ledger.nextChunk(run, 1))?.chunk.chunk).toBe(3);
     expect((await ledger.runs()).map(({ mostActions }) => mostActions)).toEqual([2]);
     expect((await ledger.counts(run)).total).toBe(6);
   });
@@ -267,8 +266,8 @@ describeBoth("a run", (newPlace, it) => {
       { sales: [{ id: "c" }], lane: 1, stage: 1 },
     ];
     const run = await enter(ledger, newRun(), planned(parts));
-    expect((await ledger.nextChunk(run, 2))?.chunk).toBe(2);
-    expect((await ledger.nextChunk(run, 1, 1))?.chunk).toBe(3);
+    expect((await ledger.nextChunk(run, 2))?.chunk.chunk).toBe(2);
+    expect((await ledger.nextChunk(run, 1, 1))?.chunk.chunk).toBe(3);
     expect(await ledger.nextChunk(run, 2, 1)).toBeUndefined();
   });
 });
@@ -377,7 +376,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
       ...{ length: 200, mtimeNs: "17", digest: "ab", run: undefined, input: undefined, machine: undefined },
     };
     expect((await ledger.chunks(run, { unwritten: true })).map(({ chunk }) => chunk)).toEqual([1]);
-    await ledger.noteOutput(output, { run, chunks: [1] });
+    await ledger.noteOutput(output, { written: { run, chunks: [1], isNew: true } });
     await ledger.advance(run, { intent: { chunk: 2, at: at(3) } });
     expect(await ledger.output(output.path)).toEqual(output);
     expect(await ledger.chunks(run, { unwritten: true })).toEqual([]);
