@@ -2,7 +2,7 @@
 
 import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
-import { type ChunkEvent, type ChunkState, TRANSITIONS } from "./chunks.ts";
+import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Chunk, Origins, Request } from "./ledger.ts";
 import {
@@ -25,6 +25,9 @@ import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from ".
 const COLUMNS = raw(
   "run, chunk, lane, stage, whole, first, count, state, accepted, rejected, http_status, detail, answered_at",
 );
+/** Its promises are not in the promises file yet. */
+export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
+
 const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk = ${chunk}`;
 
 /** In the order in which they are sent. */

@@ -3,7 +3,6 @@
 import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
-import { storeAnswers } from "./answers.ts";
 import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
@@ -12,6 +11,7 @@ import { columnsOf, itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
 import { sql, words } from "./sql.ts";
+import { storeAnswers } from "./steps.ts";
 
 export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
   async importActions(lines) {

@@ -1,9 +1,11 @@
-/** What is noted beside the runs: how sources made their actions, which files are written, and which commands were run. */
+/** What is noted beside the runs: how sources made their actions, which files are written, which commands were run, and what the service says of promises. */
 
 import { EXIT_CODES } from "../failure.ts";
-import { type Database, type Reader, type Session, select } from "./database.ts";
-import type { Guard, GuardNote, Invocation, Notes, Output } from "./ledger.ts";
-import { WARNINGS } from "./schema.ts";
+import { readWhole } from "./chunk-life.ts";
+import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
+import type { Guard, GuardNote, Invocation, Notes, Output, PromiseStatus, Statuses } from "./ledger.ts";
+import { itemsOf } from "./outcomes.ts";
+import { STATUSES, WARNINGS } from "./schema.ts";
 import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
@@ -98,3 +100,46 @@ export const noteMethods = (database: Database): Notes => ({
     return new Set((await database.plain.all<{ digest: string }>(shown)).map(({ digest }) => digest));
   },
 });
+
+/** What the service said about promises when it was asked. Nothing else reads it. */
+export const statusMethods = (database: Database): Statuses => ({
+  async *promises(run, without) {
+    for (let after: number | undefined = 0; ; ) {
+      const next: number | undefined = await scalar<number>(
+        database.plain,
+        sql`SELECT min(chunk) FROM chunks WHERE run = ${run} AND chunk > ${after} AND accepted > 0`,
+      );
+      if (next === undefined) return;
+      after = next;
+      const open = (await readStatuses(database, run, next)).filter(
+        ({ status }) => status === undefined || !without.includes(status),
+      );
+      if (open.length > 0) yield open;
+    }
+  },
+  noteStatuses: (run, statuses, at) =>
+    database.write(async (session) => {
+      const rows = statuses.map(({ chunk, place, status = "" }) => [run, chunk, place, status, at]);
+      const again = "ON CONFLICT (run, chunk, place) DO UPDATE SET status = excluded.status, since = excluded.since";
+      if (rows.length > 0) await session.insert(STATUSES, rows, again);
+    }),
+  countStatuses: async (run) => {
+    const rows = await database.plain.all<{ status: string; n: number }>(
+      sql`SELECT status, count(*) AS n FROM statuses WHERE run = ${run} GROUP BY status ORDER BY status`,
+    );
+    return new Map(rows.map(({ status, n }) => [status, n]));
+  },
+});
+
+/** Of a chunk's promises. */
+async function readStatuses(database: Database, run: number, chunk: number): Promise<readonly PromiseStatus[]> {
+  const rows = await database.plain.all<{ place: number; status: string; since: string }>(
+    sql`SELECT place, status, since FROM statuses WHERE run = ${run} AND chunk = ${chunk}`,
+  );
+  const known = new Map(rows.map((each) => [each.place, each]));
+  const { origins, stored } = await readWhole(database.plain, run, chunk);
+  return itemsOf(origins, stored, "accepted").flatMap(({ promise, place, origin: { seq } }) => {
+    const { status, since } = known.get(place) ?? {};
+    return promise === undefined ? [] : [{ chunk, place, seq, promise, status, since }];
+  });
+}

@@ -8,13 +8,12 @@ import { findMethods } from "./find.ts";
 import { importMethods } from "./import.ts";
 import { workersOf } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
-import { noteMethods } from "./notes.ts";
+import { noteMethods, statusMethods } from "./notes.ts";
 import type { ServerOptions } from "./postgres-connection.ts";
 import { runMethods } from "./runs.ts";
 import { settleMethods } from "./settle.ts";
 import { sql } from "./sql.ts";
 import { openSqlite } from "./sqlite.ts";
-import { statusMethods } from "./statuses.ts";
 import { stepMethods } from "./steps.ts";
 
 export type LedgerPlace =

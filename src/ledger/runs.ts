@@ -2,7 +2,7 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
-import { insertChunks, type PackedChunk, packChunk } from "./chunk-life.ts";
+import { HAS_UNWRITTEN, insertChunks, type PackedChunk, packChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
 import type { NewChunk, NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
@@ -60,7 +60,6 @@ async function meanwhile<T>(items: AsyncIterable<T>, work: (item: T) => Promise<
 
 const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(PENDING_STATES)})`;
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
-export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
 export const runMethods = (database: Database): Runs => ({
   async enterRun(run, chunks, actions) {

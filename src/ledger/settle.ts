@@ -1,12 +1,12 @@
 /** What a person says of chunks in doubt, and of a whole run. */
 
 import { overwrites } from "../actions/marks.ts";
-import { forget, planAgain, storeSettled } from "./answers.ts";
 import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
 import type { By, Origin, Settlement, Settling } from "./ledger.ts";
 import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
+import { forget, planAgain, storeSettled } from "./steps.ts";
 
 export const settleMethods = (database: Database): Settling => ({
   settle: (run, chunk, decision, by, most) =>

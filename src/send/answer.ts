@@ -3,6 +3,7 @@
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import type { Answer } from "../ledger/ledger.ts";
 import type { SeenPromises } from "./seen.ts";
 import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";
 
@@ -44,7 +45,7 @@ export interface AnswerHeaders {
 export type Reading =
   | {
       readonly kind: "decided";
-      readonly items: readonly ItemOutcome[];
+      readonly items: readonly Answer[];
       /** The answer has a `status` of its own, as the specification shows; it is `success` then. */
       readonly hasStatus: boolean;
     }
@@ -57,11 +58,6 @@ export type Reading =
   /** The environment's `retryStatuses` vouch that nothing was taken. */
   | { readonly kind: "retry"; readonly detail: string; readonly headers: AnswerHeaders }
   | { readonly kind: "in doubt"; readonly detail: string; readonly body: string };
-
-export type ItemOutcome =
-  | { readonly outcome: "accepted"; readonly status: string; readonly actionPromise: string }
-  | { readonly outcome: "rejected"; readonly status: string; readonly response: string }
-  | { readonly outcome: "in doubt"; readonly status: string; readonly response: string; readonly why: ItemDoubt };
 
 /** Why only a person can say what became of an item. */
 export const ITEM_DOUBTS = {
@@ -187,7 +183,7 @@ function readAnswer(
   if (twice !== undefined) return `the answer has the key ${shortened(twice)} twice`;
   const wholeItem = itemTexts(text);
   const given = new Set<string>();
-  const items: ItemOutcome[] = [];
+  const items: Answer[] = [];
   for (const [at, action] of sent.entries()) {
     const item = toObject(data[at]);
     if (item === undefined) return `item ${at + 1} is ${shortened(data[at])}, not an object`;
@@ -201,14 +197,13 @@ function readAnswer(
     }
     const why = doubtOf(item);
     if (why === undefined && status === "success") {
-      items.push({ outcome: "accepted", status, actionPromise: String(actionPromise) });
+      items.push({ outcome: "accepted", promise: String(actionPromise) });
       continue;
     }
     const response = wholeItem(at);
     if (response === undefined) return `item ${at + 1} nests too deeply`;
-    items.push(
-      why === undefined ? { outcome: "rejected", status, response } : { outcome: "in doubt", status, response, why },
-    );
+    if (why === undefined) items.push({ outcome: "rejected", response });
+    else items.push({ outcome: "in doubt", response, why: ITEM_DOUBTS[why] });
   }
   const repeated = seen.add(given);
   if (repeated !== undefined)

@@ -4,7 +4,7 @@ import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
-import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
+import { type Exchange, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince, pause } from "./clock.ts";
 import { isProxyAsking } from "./proxy.ts";
@@ -317,7 +317,7 @@ function decided(
   return {
     previous: {
       chunk,
-      answered: { chunk: chunk.chunk, attempt, httpStatus, at, claim, answers: items.map(toAnswer), raw },
+      answered: { chunk: chunk.chunk, attempt, httpStatus, at, claim, answers: items, raw },
     },
     isUrgent: items.some(({ outcome }) => outcome === "in doubt"),
   };
@@ -340,13 +340,6 @@ async function tooLarge(
   const parts = await ledger.split(run, chunk.chunk, most, given);
   return parts.length === 0 ? { stop: { kind: "taken" } } : {};
 }
-
-const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
-  item.outcome === "accepted"
-    ? { outcome: "accepted", promise: item.actionPromise }
-    : item.outcome === "rejected"
-      ? { outcome: "rejected", response: item.response }
-      : { outcome: "in doubt", response: item.response, why: ITEM_DOUBTS[item.why] };
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
 async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
-import { type Exchange, type Reading, readExchange, type SentAction } from "../../../src/send/answer.ts";
+import { type Exchange, ITEM_DOUBTS, type Reading, readExchange, type SentAction } from "../../../src/send/answer.ts";
 import { openSeenPromises, type SeenPromises } from "../../../src/send/seen.ts";
 
 const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));
@@ -324,7 +324,7 @@ describe("one item", () => {
     const reading = read(answer(200, `{"data":[${item}]}`), [SALE], []);
     expect(reading).toEqual({
       kind: "decided",
-      items: [{ outcome: "rejected", status: "error", response: item }],
+      items: [{ outcome: "rejected", response: item }],
       hasStatus: false,
     });
   });
@@ -333,7 +333,7 @@ describe("one item", () => {
     const item = `{"result":{"status":"success","amount":12345678901234567890}}`;
     expect(read(answer(200, `{"data":[${item}]}`), [SALE], [])).toEqual({
       kind: "decided",
-      items: [{ outcome: "in doubt", status: "", response: item, why: "no status" }],
+      items: [{ outcome: "in doubt", response: item, why: ITEM_DOUBTS["no status"] }],
       hasStatus: false,
     });
   });
@@ -343,7 +343,7 @@ describe("one item", () => {
     const item = { status: "success", action: "soldTicket", eventId: "E1", ticketId: "T1", actionPromise: promise };
     expect(read(answer(200, { data: [item] }), [SALE], [])).toEqual({
       kind: "decided",
-      items: [{ outcome: "accepted", status: "success", actionPromise: promise }],
+      items: [{ outcome: "accepted", promise }],
       hasStatus: false,
     });
   });
@@ -496,9 +496,9 @@ describe("an answer as a whole", () => {
         : { status: "success", action: "scannedTicket", ticketId, actionPromise: `p${at}` },
     );
     const reading = read(answer(200, { data }), sent, []);
-    expect(
-      reading.kind === "decided" && reading.items.map((item) => ("actionPromise" in item ? item.actionPromise : "-")),
-    ).toEqual(sent.map((_, at) => (at % 7 === 3 ? "-" : `p${at}`)));
+    expect(reading.kind === "decided" && reading.items.map((item) => ("promise" in item ? item.promise : "-"))).toEqual(
+      sent.map((_, at) => (at % 7 === 3 ? "-" : `p${at}`)),
+    );
   });
 });
 
