@@ -29,96 +29,47 @@ export function signsOf(text: string): readonly string[] {
   return [before, after].filter((sign) => CURRENCY_SIGN.test(sign) || isCurrency(sign));
 }
 
-/** A format, and how it writes 2026-11-27 19:15:03 (a Friday). */
-export type FormatSample = readonly [format: string, sample: string];
-
 /** How exports write dates: spreadsheets, databases, JavaScript, WordPress, mail, logs. */
-const DATES: readonly FormatSample[] = [
-  ["yyyy-MM-dd", "2026-11-27"],
-  ["yyyy/M/d", "2026/11/27"],
-  ["yyyy.M.d", "2026.11.27"],
-  ["d.M.yyyy", "27.11.2026"],
-  ["d.M.yy", "27.11.26"],
-  ["d/M/yyyy", "27/11/2026"],
-  ["d/M/yy", "27/11/26"],
-  ["M/d/yyyy", "11/27/2026"],
-  ["M/d/yy", "11/27/26"],
-  ["d-M-yyyy", "27-11-2026"],
-  ["M-d-yyyy", "11-27-2026"],
-  ["d MMM yyyy", "27 Nov 2026"],
-  ["d MMMM yyyy", "27 November 2026"],
-  ["d. MMM yyyy", "27. Nov. 2026"],
-  ["d. MMMM yyyy", "27. November 2026"],
-  ["d 'de' MMMM 'de' yyyy", "27 de noviembre de 2026"],
-  ["d-MMM-yyyy", "27-Nov-2026"],
-  ["d-MMM-yy", "27-Nov-26"],
-  ["d/MMM/yyyy", "27/Nov/2026"],
-  ["MMM d, yyyy", "Nov 27, 2026"],
-  ["MMMM d, yyyy", "November 27, 2026"],
-  ["EEE d MMM yyyy", "Fri 27 Nov 2026"],
-  ["EEE, d MMM yyyy", "Fri, 27 Nov 2026"],
-  ["EEE MMM d yyyy", "Fri Nov 27 2026"],
-  ["EEE MMM d, yyyy", "Fri Nov 27, 2026"],
-  ["EEEE, MMMM d, yyyy", "Friday, November 27, 2026"],
-  ["EEEE, d. MMMM yyyy", "Freitag, 27. November 2026"],
-  ["EEEE d MMMM yyyy", "vendredi 27 novembre 2026"],
-  ["yyyy'年'M'月'd'日'", "2026年11月27日"],
+const DATES: readonly string[] = [
+  ...["yyyy-MM-dd", "yyyy/M/d", "yyyy.M.d", "d.M.yyyy", "d.M.yy", "d/M/yyyy", "d/M/yy", "M/d/yyyy", "M/d/yy"],
+  ...["d-M-yyyy", "M-d-yyyy", "d MMM yyyy", "d MMMM yyyy", "d. MMM yyyy", "d. MMMM yyyy", "d 'de' MMMM 'de' yyyy"],
+  ...["d-MMM-yyyy", "d-MMM-yy", "d/MMM/yyyy", "MMM d, yyyy", "MMMM d, yyyy", "EEE d MMM yyyy", "EEE, d MMM yyyy"],
+  ...["EEE MMM d yyyy", "EEE MMM d, yyyy", "EEEE, MMMM d, yyyy", "EEEE, d. MMMM yyyy", "EEEE d MMMM yyyy"],
+  "yyyy'年'M'月'd'日'",
 ];
 
 /** What stands behind a date. */
-const CLOCKS: readonly FormatSample[] = [
-  ["", ""],
-  [" H:mm", " 19:15"],
-  [" H:mm:ss", " 19:15:03"],
-  [" H:mm:ss.SSS", " 19:15:03.120"],
-  [" h:mm a", " 7:15 PM"],
-  [" h:mm:ss a", " 7:15:03 p. m."],
-  [", H:mm", ", 19:15"],
-  [", H:mm:ss", ", 19:15:03"],
-  [", h:mm a", ", 7:15pm"],
-  [", h:mm:ss a", ", 7:15:03\u202fPM"],
-  [" - H:mm", " - 19:15"],
-  [" - h:mm a", " - 7:15 pm"],
-  [" H:mm Z", " 19:15 UTC"],
-  [" H:mm:ss Z", " 19:15:03 GMT"],
-  [":H:mm:ss Z", ":19:15:03 +0000"],
-  [" H.mm", " 19.15"],
-  [" H.mm.ss", " 19.15.03"],
-  [" H'h'mm", " 19h15"],
-  [" 'à' H'h'mm", " à 19h15"],
-  [" 'à' H:mm", " à 19:15"],
-  [" 'at' h:mm a", " at 7:15 PM"],
-  [" 'at' h:mm:ss a", " at 7:15:03 PM"],
-  [" @ h:mm a", " @ 7:15 pm"],
-  [" 'um' H:mm", " um 19:15"],
-  [" H:mm 'Uhr'", " 19:15 Uhr"],
-  [", H:mm 'Uhr'", ", 19:15 Uhr"],
-  [" 'om' H:mm", " om 19:15"],
-  [" 'às' H:mm", " às 19:15"],
+const CLOCKS: readonly string[] = [
+  ...[
+    "",
+    " H:mm",
+    " H:mm:ss",
+    " H:mm:ss.SSS",
+    " h:mm a",
+    " h:mm:ss a",
+    ", H:mm",
+    ", H:mm:ss",
+    ", h:mm a",
+    ", h:mm:ss a",
+  ],
+  ...[" - H:mm", " - h:mm a", " H:mm Z", " H:mm:ss Z", ":H:mm:ss Z", " H.mm", " H.mm.ss", " H'h'mm", " 'à' H'h'mm"],
+  ...[" 'à' H:mm", " 'at' h:mm a", " 'at' h:mm:ss a", " @ h:mm a", " 'um' H:mm", " H:mm 'Uhr'", ", H:mm 'Uhr'"],
+  ...[" 'om' H:mm", " 'às' H:mm"],
 ];
 
 /** The formats that a text shows by itself. */
-export const FORMATS: readonly FormatSample[] = [
-  ["iso", "2026-11-27 19:15:03 UTC"],
-  ...DATES.flatMap(([date, day]) => CLOCKS.map(([clock, time]): FormatSample => [date + clock, day + time])),
-  ["yyyyMMdd'T'HHmmssZ", "20261127T191503Z"],
-  ["yyyyMMdd'T'HHmmss", "20261127T191503"],
-  ["EEE MMM d H:mm:ss yyyy", "Fri Nov 27 19:15:03 2026"],
-  ["EEE MMM d H:mm:ss Z yyyy", "Fri Nov 27 19:15:03 UTC 2026"],
+export const FORMATS: readonly string[] = [
+  "iso",
+  ...DATES.flatMap((date) => CLOCKS.map((clock) => date + clock)),
+  ...["yyyyMMdd'T'HHmmssZ", "yyyyMMdd'T'HHmmss", "EEE MMM d H:mm:ss yyyy", "EEE MMM d H:mm:ss Z yyyy"],
 ];
 
-/** Numbers, which may be anything unless their column is known to hold times. */
-export const NUMBER_FORMATS: readonly FormatSample[] = [
-  ["unix", "1795806903"],
-  ["unix-ms", "1795806903120"],
-  ["spreadsheet", "46353.80212"],
-  ["yyyyMMdd", "20261127"],
-  ["yyyyMMddHHmm", "202611271915"],
-  ["yyyyMMddHHmmss", "20261127191503"],
+/** Of numbers, which may be anything unless their column is known to hold times. */
+export const NUMBER_FORMATS: readonly string[] = [
+  ...["unix", "unix-ms", "spreadsheet", "yyyyMMdd", "yyyyMMddHHmm", "yyyyMMddHHmmss"],
 ];
 
-const NAMES_OF_DATES: ReadonlySet<string> = new Set(DATES.map(([date]) => date));
-export const isDateFormat = (format: string): boolean => NAMES_OF_DATES.has(format);
+export const isDateFormat = (format: string): boolean => DATES.includes(format);
 
 type ReadAlone = (text: string) => number | bigint | undefined;
 
@@ -153,7 +104,7 @@ const PROBES = 5;
 export function likelyTimes(texts: readonly string[], formats = FORMATS): readonly LikelyTime[] {
   const probes = texts.slice(0, PROBES);
   const counted = formats
-    .map(([format]) => ({ format, read: readerOf(format) }))
+    .map((format) => ({ format, read: readerOf(format) }))
     .filter(({ read }) => probes.some((text) => read(text) !== undefined))
     .map(({ format, read }) => ({ format, read, fits: texts.filter((text) => read(text) !== undefined).length }));
   const most = Math.max(0, ...counted.map(({ fits }) => fits));
@@ -179,26 +130,27 @@ export function formatsThatRead(text: string): readonly string[] {
 }
 
 /** What the text may be as an amount, read in each usual way. */
-export const amountsIn = (text: string): readonly number[] =>
-  MARKS.flatMap(([decimal, thousands]) => {
-    const amount = compileAmount({ decimal, thousands, signs: signsOf(text), path: [] })(text);
-    return amount === undefined ? [] : [Number(amount)];
+export const amountsIn = (text: string): readonly number[] => readingsOf(text).map(({ amount }) => Number(amount));
+
+function readingsOf(text: string) {
+  const signs = signsOf(text);
+  return MARKS.flatMap(([decimal, thousands]) => {
+    const amount = compileAmount({ decimal, thousands, signs, path: [] })(text);
+    return amount === undefined ? [] : [{ amount, decimal, thousands }];
   });
+}
 
 /** The ways of writing amounts that fit the text, as the config declares them; several where more than one fits. */
 export function amountsThatRead(text: string): readonly string[] {
-  const signs = signsOf(text);
-  const sign = signs.length === 0 ? [] : [`sign: [${signs.map((each) => JSON.stringify(each)).join(", ")}]`];
-  const known = new Set<string>();
-  return MARKS.flatMap(([decimal, thousands]) => {
-    const amount = compileAmount({ decimal, thousands, signs, path: [] })(text);
-    if (amount === undefined || known.has(amount)) return [];
-    known.add(amount);
+  const sign = signsOf(text).map((each) => JSON.stringify(each));
+  const readings = readingsOf(text);
+  return readings.flatMap(({ amount, decimal, thousands }, at) => {
     const marks = [
       ...(decimal === "," ? ['decimal: ","'] : []),
       ...(thousands === undefined ? [] : [`thousands: ${JSON.stringify(thousands)}`]),
-      ...sign,
+      ...(sign.length === 0 ? [] : [`sign: [${sign.join(", ")}]`]),
     ];
-    return marks.length === 0 ? [] : [`${marks.join(", ")} reads it as ${amount}`];
+    const isFirst = readings.findIndex((each) => each.amount === amount) === at;
+    return isFirst && marks.length > 0 ? [`${marks.join(", ")} reads it as ${amount}`] : [];
   });
 }
