@@ -1,0 +1,181 @@
+/** What a file without rules of a source is read as: which action its rows are, and which columns or keys are which field. */
+
+import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
+import { compileField, type ReadField } from "../actions/draft.ts";
+import { type FieldName, relaxingRule } from "../actions/fields.ts";
+import { nearest } from "../actions/nearest.ts";
+import { Failure } from "../failure.ts";
+import {
+  actionOfFileName,
+  FILE_NAME_PATTERNS,
+  fieldsOf,
+  missingFields,
+  type NamedColumns,
+  publicName,
+  readColumns,
+} from "./columns.ts";
+import { ID_FIELDS } from "./items.ts";
+import type { Understanding } from "./mapper.ts";
+import { MappingError, quote } from "./mapping-error.ts";
+import type { NamedSource } from "./source.ts";
+
+/** What holds for all rows of a file. */
+export interface NamedSettings {
+  readonly fileName: string;
+  /** Undefined for rows of JSON. */
+  readonly header: readonly string[] | undefined;
+  readonly action: ActionName | undefined;
+  readonly clearWord: string;
+  readonly relaxedRules: ReadonlySet<string>;
+  readonly source: NamedSource | undefined;
+}
+
+/** Throws `MappingError` for parts of a source that need `actions`. */
+export function refuseRules({ name, config }: NamedSource): void {
+  if (config.actions !== undefined) return;
+  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const)
+    if (config[key] !== undefined)
+      throw new MappingError(
+        ["sources", name, key],
+        "needs actions",
+        "List what each row gives, such as actions: [soldTicket: {}].",
+      );
+}
+
+/** A column, or a key of JSON rows, by its place. */
+interface Column {
+  readonly index: number;
+  readonly field: FieldName;
+}
+
+/** One action's reading of a header. */
+export interface ActionColumns {
+  readonly action: ActionName;
+  readonly used: readonly (Column & { readonly read: ReadField })[];
+  /** Columns of fields that the action does not take. */
+  readonly refused: readonly Column[];
+}
+
+/** A header, or the keys of some JSON rows, compiled. */
+export interface Reading {
+  readonly names: readonly string[];
+  readonly columns: NamedColumns;
+  /** How the action of the rows is known. */
+  readonly how: string;
+  /** Of all rows; undefined where each row names its action, or nothing does. */
+  readonly fixed: ActionColumns | undefined;
+  /** The actions that a row may be. */
+  readonly byAction: ReadonlyMap<ActionName, ActionColumns>;
+  /** The fields that they take. */
+  readonly taken: ReadonlySet<FieldName>;
+  /** What is read of JSON rows. */
+  readonly keys: readonly { readonly index: number; readonly field: FieldName | "action" }[];
+}
+
+export function compileReading(names: readonly string[], settings: NamedSettings): Reading {
+  const { clearWord, relaxedRules, source } = settings;
+  const columns = readColumns(names);
+  const written = { clearWord, zone: source?.config.zone };
+  const all = [...columns.fields].map(([field, index]) => ({ field, index }));
+  const columnsOf = (action: ActionName): ActionColumns => {
+    const takes = fieldsOf(action, relaxedRules);
+    return {
+      action,
+      used: all
+        .filter(({ field }) => takes.has(field))
+        .map((column) => ({ ...column, read: compileField(action, column.field, written) })),
+      refused: all.filter(({ field }) => !takes.has(field)),
+    };
+  };
+  const hasActions = columns.action !== undefined;
+  const { action, how } = actionOfAll(settings, hasActions);
+  const possible = hasActions ? ACTION_NAMES : action === undefined ? [] : [action];
+  const byAction = new Map(possible.map((each) => [each, columnsOf(each)]));
+  const fixed = action && byAction.get(action);
+  const givers = fixed === undefined ? [...byAction.values()] : [fixed];
+  const taken = new Set(givers.flatMap(({ used }) => used.map(({ field }) => field)));
+  const ids: readonly FieldName[] = ID_FIELDS;
+  const read = all.filter(({ field }) => taken.has(field) || ids.includes(field));
+  const keys = columns.action === undefined ? read : [...read, { index: columns.action, field: "action" as const }];
+  return { names, columns, how, fixed, byAction, taken, keys };
+}
+
+/** The one action of all rows, where they don't name theirs, and how it is known. */
+export function actionOfAll({ action, source, fileName }: NamedSettings, hasActions: boolean) {
+  if (action !== undefined) return { action, how: "--action" };
+  if (source?.config.action !== undefined) return { action: source.config.action, how: `source ${source.name}` };
+  const named = hasActions ? undefined : actionOfFileName(fileName);
+  return { action: named, how: named === undefined ? "by column action" : "by file name" };
+}
+
+/** Throws `Failure("usage")` for a table whose header, file name and flags name no action, or not all columns. */
+export function refuseHeader({ columns, fixed, names }: Reading, settings: NamedSettings): void {
+  const fileName = settings.fileName === "" ? "the input" : settings.fileName;
+  if (columns.conflict !== undefined) throw conflictFailure(fileName, columns.conflict);
+  if (fixed === undefined && columns.action === undefined) throw unknownActionFailure(fileName);
+  if (fixed !== undefined) {
+    const missing = missingFields(fixed.action, (field) => columns.fields.has(field));
+    if (missing.length > 0) throw missingColumnsFailure(fileName, fixed.action, missing, names);
+  } else if (columns.fields.size === 0) {
+    throw new Failure("usage", `${fileName} has no column named like a field.`, {
+      hint: "Name the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
+    });
+  }
+}
+
+const SOURCES_HINT = "or describe the file under sources in the config";
+
+function unknownActionFailure(fileName: string): Failure {
+  return new Failure("usage", `Can't tell which action the rows of ${fileName} are.`, {
+    hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a column action, ${SOURCES_HINT}.`,
+  });
+}
+
+function conflictFailure(fileName: string, { field, headers }: NonNullable<NamedColumns["conflict"]>): Failure {
+  return new Failure("usage", `${fileName} has two columns for ${field}: ${headers.map(quote).join(" and ")}.`, {
+    hint: `Remove or rename one of them, ${SOURCES_HINT}.`,
+  });
+}
+
+function missingColumnsFailure(
+  fileName: string,
+  action: ActionName,
+  missing: readonly string[],
+  header: readonly string[],
+): Failure {
+  const near = missing.flatMap((field) => {
+    const meant = nearest(field, header);
+    return meant === undefined ? [] : [`${quote(meant)} is near ${field}`];
+  });
+  const rename = near.length > 0 ? `${near.join("; ")}. ` : "";
+  return new Failure("usage", `${fileName} has no column for ${missing.join(", ")}, which ${action} needs.`, {
+    hint: `${rename}Its columns are ${header.map(quote).join(", ")}. Rename or add the column, ${SOURCES_HINT}.`,
+  });
+}
+
+export function understandingOf(reading: Reading, { source, header }: NamedSettings): Understanding {
+  const { names, columns, how, fixed, taken } = reading;
+  const usedIndexes = new Set<number>();
+  if (fixed === undefined && columns.action !== undefined) usedIndexes.add(columns.action);
+  for (const [field, index] of columns.fields) if (taken.has(field)) usedIndexes.add(index);
+  const notes = [...columns.notes];
+  if (source?.config.actions !== undefined)
+    notes.push(`the rules of source ${source.name} are not used, because of --action`);
+  for (const { field, index } of fixed?.refused ?? [])
+    notes.push(`${quote(names[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
+  if (fixed !== undefined)
+    for (const field of actionSpec(fixed.action).required)
+      if (relaxingRule(fixed.action, field) !== undefined && !taken.has(field))
+        notes.push(`no column ${field}, which the service's table requires for ${fixed.action}`);
+  return {
+    how,
+    ...(fixed && { action: fixed.action }),
+    columns: header?.length ?? 0,
+    used: names.filter((_name, index) => usedIndexes.has(index)),
+    unused: names.filter((_name, index) => !usedIndexes.has(index)),
+    publicFields: [...columns.fields.keys()]
+      .filter((field) => taken.has(field))
+      .flatMap((field) => publicName(field) ?? []),
+    notes,
+  };
+}
