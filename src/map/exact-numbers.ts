@@ -1,3 +1,4 @@
+import { ExactNumber } from "../actions/exact-number.ts";
 import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
@@ -10,47 +11,24 @@ import type { MappingRule } from "./rules.ts";
  */
 const INEXACT = /[:,[\s](?:-?\d+[.eE]|-0)/;
 
-/** A number of JSON that programs write in several ways: with a fraction, an exponent, or a sign before zero. */
-export class LooseNumber {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** As it was written. */
-  toString(): string {
-    return this.#text;
-  }
-}
-
 type ObjectRow = Extract<Row, { kind: "object" }>;
 
-/** The row with every number as it was written: as text where `String` of the value might differ. */
-export const withExactNumbers = (row: ObjectRow): ObjectRow["value"] => reread(row, asWritten);
-
-/** The same for those who need to know which texts were such numbers. */
-export const withLooseNumbers = (row: ObjectRow): ObjectRow["value"] => reread(row, asLoose);
-
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
-
-function reread(row: ObjectRow, reviver: Reviver): ObjectRow["value"] {
+/** The row with its numbers as they were written: as an `ExactNumber` where programs write them in several ways. */
+export function withExactNumbers(row: ObjectRow): ObjectRow["value"] {
   if (!INEXACT.test(row.text)) return row.value;
   // A row's text is the JSON object that its value was parsed from.
-  return JSON.parse(row.text, reviver) as ObjectRow["value"];
+  return JSON.parse(row.text, asWritten) as ObjectRow["value"];
 }
 
-const asWritten: Reviver = (_key, value, context) => (typeof value === "number" ? (context?.source ?? value) : value);
+const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  return isLoose(context.source) ? new ExactNumber(context.source) : context.source;
+};
 
 const PLAIN = /^-?[1-9]\d*$|^0$/;
 
-/** Whether programs write the number in several ways. */
+/** Whether programs write the number in several ways: with a fraction, an exponent, or a sign before zero. */
 export const isLoose = (written: string): boolean => !PLAIN.test(written);
-
-const asLoose: Reviver = (_key, value, context) => {
-  if (typeof value !== "number" || context?.source === undefined) return value;
-  return isLoose(context.source) ? new LooseNumber(context.source) : context.source;
-};
 
 const NUMBER_VALUE = /\s*:\s*(-?[\d.eE+-]+)/y;
 

@@ -3,16 +3,19 @@
 import type { ActionName } from "../actions/actions.ts";
 import { compileField, Draft, type ReadField } from "../actions/draft.ts";
 import { type FieldKind, type FieldName, fieldSpec, numberOf } from "../actions/fields.ts";
+import { mangled } from "../actions/mangled.ts";
 import type { Finding } from "../actions/problem.ts";
 import { ACTION_RULES } from "../actions/rules.ts";
+import { cleanText } from "../actions/text.ts";
 import { compileAttributes } from "./attributes.ts";
+import { looseNumber } from "./exact-numbers.ts";
 import { type NamedFile, refuseFixedDate } from "./file-date.ts";
-import { watchIdCells } from "./id-cells.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Parsing } from "./parse-steps.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
 import { constantOf } from "./template.ts";
+import { isTotalsWord } from "./totals.ts";
 import { compileValue, isTraits, type ValueContext } from "./value.ts";
 
 /** Reads a field of the row into the draft. */
@@ -115,4 +118,45 @@ export function textsOfFields(
     const text = key === undefined ? "" : (draft.text[numberOf(field)] ?? draft.json(key));
     return text === "" ? [] : [[field, text]];
   });
+}
+
+/** The cells that an id is put together from are watched for the same faults as a whole id. */
+
+/** Compiles with the names, and notes in the scope each cell of the id that does not look like part of one. */
+export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
+  /** What each column held when it was last read; the rules of an id need not read all of them. */
+  const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
+  const read = compile({
+    read(column, path) {
+      const cell = { column, text: "", isLoose: false };
+      cells.push(cell);
+      const readCell = names.read(column, path);
+      return (scope) => {
+        scope.isLoose = false;
+        cell.text = readCell(scope);
+        cell.isLoose = scope.isLoose;
+        return cell.text;
+      };
+    },
+  });
+  const mayBeSum = field === "ticketId" || field === "nftId";
+  return (scope) => {
+    for (const cell of cells) cell.text = "";
+    const id = read(scope);
+    if (id === "") return id;
+    for (const { column, text, isLoose } of cells) {
+      // What a value table replaced is not part of the id.
+      if (text === "" || !id.includes(text)) continue;
+      if (isLoose) scope.likely.push(looseNumber(field, text, column));
+      // A cell that is the whole id is checked with the action.
+      if (text === id) continue;
+      const flaw = mangled(text);
+      if (flaw !== undefined) {
+        const message = `${cleanText(column, 60)}, a part of ${field}, ${flaw.what}.`;
+        scope.likely.push({ rule: "id-looks-mangled", field, value: text, message, hint: flaw.hint });
+      }
+      if (mayBeSum && isTotalsWord(text)) scope.totals ??= text;
+    }
+    return id;
+  };
 }

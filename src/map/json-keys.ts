@@ -1,7 +1,6 @@
 /** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
 
-import { typeName } from "../actions/exact-number.ts";
-import { LooseNumber } from "./exact-numbers.ts";
+import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
@@ -136,7 +135,7 @@ export function leafAt(value: unknown, name: string): unknown {
 
 function leafText(leaf: unknown, name: string, scope: Scope): string {
   if (leaf === null || leaf === undefined) return "";
-  if (leaf instanceof LooseNumber) {
+  if (leaf instanceof ExactNumber) {
     scope.isLoose = true;
     return String(leaf);
   }

@@ -8,7 +8,6 @@ import { compileEach, type Each, namesOfBoth } from "./each.ts";
 import type { EventRules } from "./events.ts";
 import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";
-import { FillDown } from "./fill-down.ts";
 import { JsonKeys } from "./json-keys.ts";
 import { Lookup, type LookupTable } from "./lookup.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
@@ -23,11 +22,20 @@ import type {
   TraitRules,
   ValueRule,
 } from "./source.ts";
-import { compileExpect, compileSkip, type Expectation, type Skip, watchedColumns } from "./source-values.ts";
-import { TableColumns } from "./table-columns.ts";
+import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled } from "./template.ts";
 import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
-import { compileWhen, type Looked, uniqueLooks, type When } from "./when.ts";
+import {
+  compileExpect,
+  compileSkip,
+  compileWhen,
+  type Expectation,
+  type Looked,
+  type Skip,
+  uniqueLooks,
+  type When,
+  watchedColumns,
+} from "./when.ts";
 
 /** Everything that a source is compiled from, as plain data. */
 export interface SourceSettings {

@@ -8,7 +8,7 @@ import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
 import { type Each, enter } from "./each.ts";
 import { Events } from "./events.ts";
-import { withLooseNumbers } from "./exact-numbers.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
 import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
@@ -68,7 +68,7 @@ export class SourceMapper implements Mapper {
       fillDown?.fill(scope);
     } else {
       if (!(columns instanceof JsonKeys)) throw new Error("a row of cells was expected");
-      scope.value = withLooseNumbers(row);
+      scope.value = withExactNumbers(row);
       if (isOnlyItem(row.value)) return mapItem(row.value);
       columns.seeRow(row.value);
     }
