@@ -15,7 +15,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { cleanText } from "../actions/text.ts";
-import { askedIn } from "../map/source.ts";
+import { askedIn } from "../map/template.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, type Position, pathKey } from "./document.ts";
 
 /** Far above any honest config; an alias of aliases grows past it quickly. */

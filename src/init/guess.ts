@@ -5,7 +5,7 @@
  */
 
 import { cleanText, quoted } from "../actions/text.ts";
-import { askedIn } from "../map/source.ts";
+import { askedIn } from "../map/template.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { type Body, fromColumns } from "./from-columns.ts";

@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../actions/text.ts";
-import { placeholder } from "../map/source.ts";
+import { placeholder } from "../map/template.ts";
 import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
 import { isIdName, namesTime, type TimeKind, wordsOf } from "./header-words.ts";
 import { called, type Roles } from "./roles.ts";

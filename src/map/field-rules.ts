@@ -123,7 +123,7 @@ export function textsOfFields(
 /** The cells that an id is put together from are watched for the same faults as a whole id. */
 
 /** Compiles with the names, and notes in the scope each cell of the id that does not look like part of one. */
-export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
+function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
   /** What each column held when it was last read; the rules of an id need not read all of them. */
   const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
   const read = compile({

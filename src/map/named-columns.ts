@@ -179,3 +179,20 @@ export function understandingOf(reading: Reading, { source, header }: NamedSetti
     notes,
   };
 }
+
+/** The most keys that are named. */
+const MOST_NAMES = 200;
+
+/** What is understood of JSON rows, with what rows of other keys show. */
+export function withNext(before: Understanding | undefined, next: Understanding): Understanding {
+  if (before === undefined) return next;
+  const both = (key: "used" | "unused" | "publicFields" | "notes") =>
+    [...new Set([...before[key], ...next[key]])].slice(0, MOST_NAMES);
+  return {
+    ...before,
+    used: both("used"),
+    unused: both("unused"),
+    publicFields: both("publicFields"),
+    notes: both("notes"),
+  };
+}

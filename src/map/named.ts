@@ -21,14 +21,13 @@ import {
   type Reading,
   refuseHeader,
   understandingOf,
+  withNext,
 } from "./named-columns.ts";
 import type { MappingRule } from "./rules.ts";
 import { unguard } from "./table-columns.ts";
 
 /** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
 const MOST_READINGS = 1000;
-/** The most keys that are named. */
-const MOST_NAMES = 200;
 
 const ITEMS_UNDERSTOOD: Understanding = {
   how: "{action, data} items",
@@ -48,7 +47,6 @@ export class NamedMapper implements Mapper {
   /** Of the header, or of the row before. */
   #reading: Reading | undefined;
   /** Of all rows so far. */
-  readonly #keys = new Set<string>();
   #understanding: Understanding | undefined;
   #hasItems = false;
 
@@ -109,18 +107,10 @@ export class NamedMapper implements Mapper {
       reading = compileReading(keys, this.#settings);
       if (this.#readings.size >= MOST_READINGS) this.#readings.clear();
       this.#readings.set(signature, reading);
-      this.#name(keys);
+      this.#understanding = withNext(this.#understanding, understandingOf(reading, this.#settings));
     }
     this.#reading = reading;
     return reading;
-  }
-
-  /** All keys so far are shown as one header. */
-  #name(keys: readonly string[]): void {
-    const before = this.#keys.size;
-    for (const key of keys) if (this.#keys.size < MOST_NAMES) this.#keys.add(key);
-    if (this.#understanding === undefined || this.#keys.size > before)
-      this.#understanding = understandingOf(compileReading([...this.#keys], this.#settings), this.#settings);
   }
 }
 

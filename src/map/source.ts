@@ -104,8 +104,8 @@ const condition = named(
 );
 
 /**
- * One becomes several: by a count, by the ends of a block of seats (`{n}` is the seat), by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
- * whose named groups are `{item.name}`. `{n}` is the index in all of them, from 1.
+ * One becomes several: by a count, by the ends of a block of seats (`{n}` is the seat), by the items of a path (`{item.x}`
+ * is a value of one), or by each match of a pattern, whose named groups are `{item.name}`. Elsewhere `{n}` is the index, from 1.
  */
 const each = named(
   "each",
@@ -359,12 +359,3 @@ export type TraitRules = Readonly<Record<string, ValueRule>>;
 /** A template; a list of rules, the first of which that is not empty counts; or steps. */
 export type ValueRule = DeepReadonly<z.output<typeof value>>;
 export type ValueSteps = DeepReadonly<z.output<typeof steps>>;
-
-/**
- * What `tickets init` writes where only the user knows the value: `<FILL IN: the id of the event>`. The config's reader
- * refuses it, so that no example is ever sent.
- */
-export const placeholder = (what: string): string => `<FILL IN: ${what.replace(/[<>]/g, "")}>`;
-
-/** What the text still asks for; undefined where it asks for nothing. */
-export const askedIn = (text: string): string | undefined => /<FILL IN: ([^<>]*)>/.exec(text)?.[1];

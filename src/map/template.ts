@@ -90,3 +90,12 @@ export function firstFilled<Rule>(rules: readonly Rule[], compile: (rule: Rule, 
     return "";
   };
 }
+
+/**
+ * What `tickets init` writes where only the user knows the value: `<FILL IN: the id of the event>`. The config's reader
+ * refuses it, so that no example is ever sent.
+ */
+export const placeholder = (what: string): string => `<FILL IN: ${what.replace(/[<>]/g, "")}>`;
+
+/** What the text still asks for; undefined where it asks for nothing. */
+export const askedIn = (text: string): string | undefined => /<FILL IN: ([^<>]*)>/.exec(text)?.[1];

@@ -110,7 +110,7 @@ function oneOf(wanted: string | readonly string[]): Test {
   return { accepts: (text) => known.has(text), presenceOnly, named: [...known], takesOthers: false };
 }
 
-export const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
+const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
   new Set([values].flat().map((text) => text.trim()));
 
 /** What the conditions of actions look at, each column once. */
