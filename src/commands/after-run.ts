@@ -1,7 +1,7 @@
 /** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
 
 import { cleanText } from "../actions/text.ts";
-import { describeProgram, secretSource } from "../config/declared.ts";
+import { describeProgram } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { runProgram } from "../config/program.ts";
 import { Failure } from "../failure.ts";
@@ -87,9 +87,8 @@ export function withoutKeys(
   env: NodeJS.ProcessEnv,
   { keySource, tls, ledgerServer }: Pick<Environment, "keySource" | "tls" | "ledgerServer">,
 ): NodeJS.ProcessEnv {
-  const phrases = [tls?.passphrase, ledgerServer?.tls?.passphrase].map((place) => place && secretSource(place));
-  const sources = [keySource, ledgerServer?.urlSource, ...phrases];
-  const own = new Set(sources.flatMap((source) => (source?.kind === "variable" ? [source.name] : [])));
+  const sources = [keySource, ledgerServer?.urlSource, tls?.passphrase, ledgerServer?.tls?.passphrase];
+  const own = new Set(sources.map((source) => source?.env));
   const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
   const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));
   // A key may stand in the environment under another name, too.

@@ -1,12 +1,16 @@
 /** `tickets init`: a starter config from exports. Asks nothing, sends nothing, overwrites nothing. */
 
-import { resolve } from "node:path";
+import { lstatSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { setAside } from "../disk/files.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { EXAMPLE } from "../init/example.ts";
 import { type GuessedSource, guessConfig } from "../init/guess.ts";
 import { samplesOf } from "../init/samples.ts";
-import { refuseExisting, setConfigAside, writeConfig } from "../run/new-config.ts";
+import { storageFailure } from "../ledger/sqlite-failures.ts";
+import { makeOutputFolder } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 
 export interface InitOptions {
@@ -38,7 +42,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const yaml = guess?.yaml ?? EXAMPLE;
   if (output === "-") reporter.out(yaml);
   else {
-    const aside = options.moveAside ? setConfigAside(target) : undefined;
+    const aside = options.moveAside && exists(target) ? setAside(target) : undefined;
     if (aside !== undefined) reporter.info(`The old config was set aside as ${displayPath(aside, cwd)}.`);
     await writeConfig(target, yaml, cwd);
     reporter.info(`Written: ${displayPath(target, cwd)}`);
@@ -94,4 +98,48 @@ function lookAt({ files, encoding }: InitOptions, { cwd, stdin, stop: signal, re
         `${cleanText(name, 200)} is UTF-8, so --encoding ${cleanText(declared, 40)} is not declared for it.`,
       ),
   });
+}
+
+/** Two configs of one folder would stop every command. */
+const NAMES = ["tickets.config.", ".ticketsrc."].flatMap((name) => ["yaml", "yml", "json"].map((end) => name + end));
+
+/**
+ * @param isDefault the config has a default name, so its folder may hold no other config.
+ * @throws Failure `usage` where the file, or another config of its folder, exists.
+ */
+function refuseExisting(target: string, cwd: string, isDefault: boolean): void {
+  const rivals = isDefault ? [".ticketsrc", ...NAMES].map((name) => join(dirname(target), name)) : [];
+  const found = [target, ...rivals].find(exists);
+  if (found !== undefined) throw existingFailure(found, found === target, cwd);
+}
+
+/** @throws Failure `usage` where the file exists, `storage` where it can't be written. */
+async function writeConfig(path: string, text: string, cwd: string): Promise<void> {
+  makeOutputFolder(path);
+  try {
+    await using file = await open(path, "wx");
+    // Half a config would only be in the way of the next try.
+    await file.writeFile(text).catch(async (cause: unknown) => {
+      await rm(path, { force: true });
+      throw cause;
+    });
+  } catch (cause) {
+    if (errorCode(cause) === "EEXIST") throw existingFailure(path, true, cwd);
+    throw storageFailure(path, cause);
+  }
+}
+
+const existingFailure = (path: string, isTarget: boolean, cwd: string): Failure =>
+  new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
+    hint: isTarget
+      ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --move-aside (it is renamed, never deleted)."
+      : "One folder holds one config. Write to standard output with -o - and copy the source into it.",
+  });
+
+function exists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
 }

@@ -1,15 +1,127 @@
-/** The preview of `tickets plan --preview`, for people. */
+/** `tickets plan --preview`: the first rows that can be read beside the actions they give, and what each value of a deciding column gives. */
 
-import type { Action } from "../actions/actions.ts";
+import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
+import { itemOf } from "../actions/draft.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { placeText } from "../actions/place.ts";
+import type { Problem } from "../actions/problem.ts";
 import { cleanText, number, textWidth } from "../actions/text.ts";
-import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
+import { withExactNumbers } from "../map/exact-numbers.ts";
+import { leafAt } from "../map/json-keys.ts";
+import type { DecidingColumn, Mapped } from "../map/mapper.ts";
+import type { Row } from "../read/row.ts";
+import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { shownIf } from "./problems.ts";
 import { describeBack } from "./summary.ts";
 import { foldWords, padded } from "./table.ts";
+
+/** Values beyond this many are counted together: a column with so many different values is not a status. */
+const MOST_KEPT = 10_000;
+const OTHERS = "(others)";
+
+/** What the values of a column that `when` compares lead to. */
+interface Values {
+  readonly source: string;
+  readonly column: DecidingColumn;
+  /** By value: how many rows, and kinds of actions that they give; none for a value that no rule takes. */
+  readonly counts: Map<string, { rows: number; readonly actions: Set<string> }>;
+}
+
+interface SeenFile {
+  seen: number;
+  readonly isOfRow: (action: string) => boolean;
+  readonly values: readonly Values[];
+}
+
+/** Watches the rows on their way through the mapping. Its memory does not grow with the input. */
+export function createPreview(rowsPerFile: number) {
+  const rows: { readonly file: MappedFile; readonly row: Row; readonly mapped: Mapped }[] = [];
+  const files = new Map<MappedFile, SeenFile>();
+  const see: OnRow = (file, row, mapped) => {
+    const state = files.get(file) ?? firstSeen(file);
+    files.set(file, state);
+    state.seen += 1;
+    if (state.seen <= rowsPerFile) rows.push({ file, row, mapped });
+    const drafts = mapped.kind === "actions" ? mapped.drafts : [];
+    const own = mapped.kind === "invalid" ? ["(invalid)"] : drafts.map(({ action }) => action).filter(state.isOfRow);
+    for (const { column, counts } of state.values) {
+      const value = column.text();
+      const key = counts.has(value) || counts.size < MOST_KEPT ? value : OTHERS;
+      const known = counts.get(key) ?? { rows: 0, actions: new Set<string>() };
+      known.rows += 1;
+      for (const action of own) known.actions.add(action);
+      counts.set(key, known);
+    }
+  };
+  const result = (problems: readonly Problem[]) => ({
+    rows: rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
+    values: [...files.values()].flatMap(({ values }) =>
+      values.map(({ source, column, counts }) => ({
+        source,
+        column: column.label,
+        values: [...counts]
+          .map(([value, { rows, actions }]) => ({ value, rows, actions: [...actions] }))
+          .sort((one, other) => other.rows - one.rows),
+      })),
+    ),
+  });
+  return { see, result };
+}
+
+/** As `--json` has it. */
+type PreviewDocument = ReturnType<ReturnType<typeof createPreview>["result"]>;
+
+function firstSeen({ file, source, mapper }: MappedFile): SeenFile {
+  const conditional = (source?.actions ?? []).some((entry) =>
+    actionsThat("register-event").some((name) => entry[name]?.when !== undefined),
+  );
+  return {
+    seen: 0,
+    // An event without conditions comes with whichever row is first, so it says nothing about the row's value.
+    isOfRow: (action) => conditional || !registersEvent(action),
+    values: (mapper.deciding ?? []).map((column) => ({ source: file.name, column, counts: new Map() })),
+  };
+}
+
+function previewRow({ file, header, mapper }: MappedFile, row: Row, mapped: Mapped, problems: readonly Problem[]) {
+  const source = file.name;
+  return {
+    source,
+    line: row.line,
+    cells: cellsOf(row, header, new Set(mapper.understanding.used)),
+    actions: mapped.kind === "actions" ? mapped.drafts.map(itemOf) : [],
+    /** Why the row gives no action. */
+    ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
+    problems: problems.filter((problem) => problem.source === source && problem.line === row.line),
+  };
+}
+
+/** The columns that are used and not empty. */
+function cellsOf(
+  row: Row,
+  header: readonly string[] | undefined,
+  used: ReadonlySet<string>,
+): readonly { readonly column: string; readonly value: string }[] {
+  if (row.kind === "object") {
+    const exact = withExactNumbers(row);
+    return [...used].flatMap((column) => {
+      const value = leafAt(exact, column);
+      if (value === undefined || value === null) return [];
+      return [{ column, value: typeof value === "string" ? value : stringifyJson(value) }];
+    });
+  }
+  if (row.kind !== "cells" || header === undefined) return [];
+  const { cells } = row;
+  return header.flatMap((name, at) => {
+    const value = cells[at]?.trim() ?? "";
+    if (!used.has(name) || value === "") return [];
+    const nth = header.slice(0, at).filter((other) => other === name).length + 1;
+    const isTwice = header.indexOf(name) !== header.lastIndexOf(name);
+    return [{ column: isTwice ? `${name}#${nth}` : name, value }];
+  });
+}
 
 const MOST_VALUES_SHOWN = 20;
 
@@ -51,7 +163,7 @@ function valueText(value: string): string {
 }
 
 function describeRow(
-  { source, line, cells, actions, skipped, problems }: PreviewRow,
+  { source, line, cells, actions, skipped, problems }: PreviewDocument["rows"][number],
   namesPerson: CheckedInput["namesPerson"],
   verbose: boolean,
 ): readonly string[] {

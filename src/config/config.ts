@@ -48,9 +48,7 @@ export interface Config {
 }
 
 /** A config that lies in the working directory. */
-interface FoundConfig {
-  readonly file: string;
-  readonly digest: string;
+interface FoundConfig extends FoundDocument {
   readonly isTrusted: boolean;
   /** What it names that needs trust. */
   readonly needsTrust: readonly ConfigProblem[];
@@ -78,7 +76,8 @@ export async function loadConfig(
     problems.push(...document.problems, ...placementProblems(document), ...ruleProblems(document, knownRules));
   }
   problems.push(...nameProblems(documents, cwd));
-  const found = await foundConfig(documents, env);
+  const project = documents.find(({ role }) => role === "project");
+  const found = await foundConfig(project, env);
   const untrusted = found === undefined || found.isTrusted || isTrusting ? [] : found.needsTrust;
   if (problems.length + untrusted.length > 0)
     throw configFailure([...problems, ...untrusted], cwd, untrusted.length > 0);
@@ -98,14 +97,12 @@ export async function loadConfig(
 }
 
 async function foundConfig(
-  documents: readonly FoundDocument[],
+  document: FoundDocument | undefined,
   env: NodeJS.ProcessEnv,
 ): Promise<FoundConfig | undefined> {
-  const document = documents.find(({ role }) => role === "project");
   if (document === undefined) return undefined;
-  const { file, digest } = document;
   const needsTrust = await trustProblems(document, env);
-  return { file, digest, isTrusted: await isTrusted(file, digest, env), needsTrust };
+  return { ...document, isTrusted: await isTrusted(document.file, document.digest, env), needsTrust };
 }
 
 /** Where the value at `path` was declared, as `/path/tickets.config.yaml:12`; undefined when no config declares it. */

@@ -4,43 +4,29 @@ import { displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Config, originOf } from "./config.ts";
+import type { Program } from "./program.ts";
 import { ENVIRONMENT_NAME, variablePart } from "./settings.ts";
 
 /** The environment that is built in. */
 export const SANDBOX = "sandbox";
 
-/** Where a key is; never the key. */
-export type KeySource =
-  | { readonly kind: "built-in" }
-  | SecretSource
-  | { readonly kind: "command"; readonly command: readonly string[]; readonly directory: string };
-
-/** Where a passphrase or the URL of a database is. */
-export type SecretSource =
-  | { readonly kind: "variable"; readonly name: string }
-  | { readonly kind: "file"; readonly path: string };
-
-/** `{env: NAME}` or `{file: PATH}` of a config. */
-export interface SecretPlace {
+/** Where a passphrase or the URL of a database is, as a config says it; never what is there. */
+export interface SecretSource {
+  /** Name of a variable. */
   readonly env?: string | undefined;
   readonly file?: string | undefined;
 }
 
-export const secretSource = ({ env, file = "" }: SecretPlace): SecretSource =>
-  env === undefined ? { kind: "file", path: file } : { kind: "variable", name: env };
+/** Where a key is: one of these, or none of them for a key that is built in. */
+export interface KeySource extends SecretSource {
+  readonly program?: Program;
+}
 
 /** Where a key comes from, in words. */
-export function describeKeySource(source: KeySource): string {
-  switch (source.kind) {
-    case "built-in":
-      return "built in";
-    case "variable":
-      return `environment variable ${source.name}`;
-    case "file":
-      return `file ${source.path}`;
-    case "command":
-      return describeProgram(source.command);
-  }
+export function describeKeySource({ env, file, program }: KeySource): string {
+  if (env !== undefined) return `environment variable ${env}`;
+  if (file !== undefined) return `file ${file}`;
+  return program === undefined ? "built in" : describeProgram(program.command);
 }
 
 /** A program, in words; some people write a token into its arguments. */
@@ -95,11 +81,11 @@ export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv
   const environment = config.environments.get(name);
   const declared = environment?.apiKey;
   if (env[variable] || environment === undefined || declared === undefined)
-    return { value: { kind: "variable", name: variable }, origin: env[variable] ? variable : "default" };
+    return { value: { env: variable }, origin: env[variable] ? variable : "default" };
   const { command, ...place } = declared;
   const { directory } = environment;
   return {
-    value: command === undefined ? secretSource(place) : { kind: "command", command, directory },
+    value: command === undefined ? place : { program: { command, directory } },
     origin: originIn(config, name, "apiKey"),
   };
 }

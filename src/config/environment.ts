@@ -28,7 +28,6 @@ import {
   type Settings,
   variablePart,
 } from "./settings.ts";
-import { refuseWrongTwin } from "./twins.ts";
 
 /** Everything that sending to one environment needs to know. Frozen; holds no secret. Paths are absolute. */
 export interface Environment extends Omit<Settings, "timeout" | "onEnd" | "ledger"> {
@@ -83,7 +82,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
   const { timeout: timeoutMs, onEnd: command, ledger: _, ...values } = settings.values;
   const { configFlag, env } = choice;
   const owner = ledgerOwnerOf(config, name);
-  const state = stateOf(config, owner, choice);
+  const stateDir = stateDirOf(config, owner, env);
   const service = name === SANDBOX ? sandbox(env) : serviceOf(config, name, env);
   const server = ledgerServerOf(config, owner, env);
   const directory = config.environments.get(name)?.directory;
@@ -92,7 +91,8 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
     timeoutMs,
     confirm: values.confirm ?? name === "production",
     ...(command && directory !== undefined && { onEnd: { command, directory } }),
-    ...state.values,
+    stateDir: stateDir.value,
+    ledgerPath: ledgerIn(stateDir.value, owner),
     ...(server && { ledgerServer: server }),
     ledgerOwner: owner,
     ledgerNames: [
@@ -103,7 +103,7 @@ export function resolveEnvironment(config: Config, choice: EnvironmentChoice): E
     name,
     named: ["--env", name, ...(configFlag === undefined ? [] : ["--config", configFlag])],
     origins: Object.freeze({
-      ...{ name: origin, ...settings.origins, stateDir: state.origin },
+      ...{ name: origin, ...settings.origins, stateDir: stateDir.origin },
       ledger: server?.origin ?? "default",
       ...service.origins,
     }),
@@ -116,7 +116,7 @@ function sandbox(env: NodeJS.ProcessEnv) {
     throw new Failure("usage", "TICKETS_SANDBOX_BASE_URL is set, but the sandbox is built in and has no address", {
       hint: "Unset it, or give the environment another name. Nothing was sent.",
     });
-  const keySource: KeySource = { kind: "built-in" };
+  const keySource: KeySource = {};
   return {
     values: { kind: "sandbox", baseUrl: "", keySource, complete: true, statusPath: "/actions/{actionPromise}" },
     origins: { baseUrl: "built in", apiKey: "built in", complete: "built in", statusPath: "built in" },
@@ -138,6 +138,43 @@ function serviceOf(config: Config, name: string, env: NodeJS.ProcessEnv) {
     values: { kind: "service", baseUrl: address.value, keySource: key.value },
     origins: { baseUrl: address.origin, apiKey: key.origin },
   } as const;
+}
+
+/** @throws Failure `usage` for a `sameServiceAs` that would give two services one ledger. */
+function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: NodeJS.ProcessEnv): void {
+  const other = config.environments.get(name)?.sameServiceAs;
+  if (other === undefined) return;
+  const said = `${name} says sameServiceAs: ${other} (${placeIn(config, name, "sameServiceAs")})`;
+  const refuse = (what: string, hint: string): Failure =>
+    new Failure("usage", `${said}${what}`, { hint: `${hint} Nothing was sent.` });
+  if (config.environments.get(name)?.ledger !== undefined)
+    throw refuse(
+      " and names a ledger of its own",
+      `The ledger of ${other} is used. Name the database there, and remove it here.`,
+    );
+  if (other === name) throw refuse(", which is itself", "Name the other environment, or remove the line.");
+  if (other === SANDBOX)
+    throw refuse(
+      ", but the sandbox is a separate service on this machine",
+      "Name another environment, or remove the line.",
+    );
+  const names = listEnvironments(config, env).map((each) => each.name);
+  if (!names.includes(other)) {
+    const near = nearest(other, names);
+    const meant = near === undefined || near === name ? "" : ` Did you mean ${near}?`;
+    throw refuse(", but there is no such environment", `There are: ${names.join(", ")}.${meant}`);
+  }
+  const third = config.environments.get(other)?.sameServiceAs;
+  if (third === name)
+    throw refuse(`, and ${other} says the same of ${name}`, "One of them keeps the ledger: remove its line.");
+  if (third !== undefined)
+    throw refuse(`, which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
+  const address = baseUrlOf(config, other, env).value;
+  if (address !== baseUrl)
+    throw refuse(
+      `, but they have two addresses: ${baseUrl} and ${address}`,
+      "Give both the same base URL, or remove the line.",
+    );
 }
 
 function chooseName(
@@ -220,23 +257,18 @@ function textOf(setting: SettingName, { env, flags = {} }: EnvironmentChoice) {
   return text ? { text, by: variable, origin: variable } : undefined;
 }
 
-/**
- * The ledger that `name` kept before it shared another's, if it is still there. It is no longer read.
- */
+/** The ledger that an environment kept before it shared another's, if it is still there. It is no longer read. */
 export function ownLedgerOf(
   config: Config,
   { name, ledgerOwner }: Environment,
-  choice: Pick<EnvironmentChoice, "env">,
+  env: NodeJS.ProcessEnv,
 ): string | undefined {
   if (ledgerOwner === name) return undefined;
-  const { ledgerPath } = stateOf(config, name, choice).values;
-  return existsSync(ledgerPath) ? ledgerPath : undefined;
+  const path = ledgerIn(stateDirOf(config, name, env).value, name);
+  return existsSync(path) ? path : undefined;
 }
 
-function stateOf(config: Config, name: string, { env }: Pick<EnvironmentChoice, "env">) {
-  const { value: stateDir, origin } = stateDirOf(config, name, env);
-  return { values: { stateDir, ledgerPath: join(stateDir, name, "ledger.db") }, origin };
-}
+const ledgerIn = (stateDir: string, owner: string): string => join(stateDir, owner, "ledger.db");
 
 function stateDirOf(config: Config, name: string, env: NodeJS.ProcessEnv): Sourced<string> {
   const given = env.TICKETS_STATE_DIR ?? "";

@@ -69,32 +69,28 @@ export async function readKey(
       hint: `${remedyFor(source, name)}${place}`,
       cause,
     });
-  switch (source.kind) {
-    case "built-in":
-      return new Key(SANDBOX_KEY);
-    case "command":
-      return new Key(checked(await printedBy(source, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
-    case "variable":
-      return new Key(checked(variableOf(source.name, env, refuse), refuse));
-    case "file": {
-      const text = await readKeyFile(source.path, signal, refuse);
-      return new Key(checked(text, refuse), warningOfMode(source.path));
-    }
+  const { env: variable, file, program } = source;
+  if (variable !== undefined) return new Key(checked(textOf(variable, env, refuse), refuse));
+  if (file !== undefined) {
+    const text = await readKeyFile(file, signal, refuse);
+    return new Key(checked(text, refuse), warningOfMode(file));
   }
+  if (program === undefined) return new Key(SANDBOX_KEY);
+  return new Key(checked(await printedBy(program, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
 }
 
 /** The key for comparing it with another, where it can be read without running a command; undefined where it can't. */
 export async function peekKey(
-  source: KeySource,
+  { env: variable, file }: KeySource,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const refuse: Refuse = (what) => new Failure("authentication-failed", what);
   try {
-    if (source.kind === "variable") return checked(variableOf(source.name, env, refuse), refuse);
+    if (variable !== undefined) return checked(textOf(variable, env, refuse), refuse);
     // A pipe gives its bytes once: they are left for sending.
-    if (source.kind === "file" && (await stat(source.path)).isFile())
-      return checked(await readKeyFile(source.path, signal, refuse), refuse);
+    if (file !== undefined && (await stat(file)).isFile())
+      return checked(await readKeyFile(file, signal, refuse), refuse);
     return undefined;
   } catch {
     signal.throwIfAborted();
@@ -104,41 +100,27 @@ export async function peekKey(
 
 /** Whether the key's source is there, without reading it; a command is not run to find out. */
 export async function keyPresence(
-  source: KeySource,
+  { env: variable, file, program }: KeySource,
   env: NodeJS.ProcessEnv,
 ): Promise<"built in" | "set" | "not set" | "not readable" | "not run"> {
-  switch (source.kind) {
-    case "built-in":
-      return "built in";
-    case "variable":
-      return env[source.name] ? "set" : "not set";
-    case "file":
-      try {
-        if (!(await stat(source.path)).size) return "not set";
-        await access(source.path, constants.R_OK);
-        return "set";
-      } catch (cause) {
-        return errorCode(cause) === "ENOENT" ? "not set" : "not readable";
-      }
-    case "command":
-      return "not run";
+  if (variable !== undefined) return env[variable] ? "set" : "not set";
+  if (file === undefined) return program === undefined ? "built in" : "not run";
+  try {
+    if (!(await stat(file)).size) return "not set";
+    await access(file, constants.R_OK);
+    return "set";
+  } catch (cause) {
+    return errorCode(cause) === "ENOENT" ? "not set" : "not readable";
   }
 }
 
-function remedyFor(source: KeySource, name: string): string {
-  switch (source.kind) {
-    case "built-in":
-      return "";
-    case "variable":
-      return `Set ${source.name} to the key that you were given for ${name}.`;
-    case "file":
-      return `Put the key that you were given for ${name} into the file, alone on one line.`;
-    case "command":
-      return `Run the command by hand; it has to print the key of ${name} and nothing else.`;
-  }
+function remedyFor({ env: variable, file }: KeySource, name: string): string {
+  if (variable !== undefined) return `Set ${variable} to the key that you were given for ${name}.`;
+  if (file !== undefined) return `Put the key that you were given for ${name} into the file, alone on one line.`;
+  return `Run the command by hand; it has to print the key of ${name} and nothing else.`;
 }
 
-function variableOf(name: string, env: NodeJS.ProcessEnv, refuse: Refuse): string {
+function textOf(name: string, env: NodeJS.ProcessEnv, refuse: Refuse): string {
   const value = env[name];
   if (value === undefined) throw refuse("is not set");
   return value;

@@ -4,7 +4,7 @@ import { cleanText, displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { LOOPBACK } from "./base-url.ts";
 import type { Config } from "./config.ts";
-import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource, secretSource } from "./declared.ts";
+import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource } from "./declared.ts";
 import { LEDGER_SCHEMA } from "./settings.ts";
 import { readSmallSync } from "./small-file.ts";
 import { type ClientTls, describeTls, readCertificates, type TlsSource } from "./tls.ts";
@@ -75,7 +75,7 @@ export function ledgerServerOf(config: Config, owner: string, env: NodeJS.Proces
       hint: "Name a shorter one: ledger: {postgres: {schema: …}}. Nothing was sent.",
     });
   refuseSharedSchema(config, owner, place);
-  const urlSource = secretSource(declared.url);
+  const urlSource = declared.url;
   const refuse = (what: string, hint: string, cause?: unknown): Failure =>
     new Failure("usage", `The ledger of ${owner} (${place}): ${cleanText(what, 600)}.`, {
       nothingSent: true,
@@ -127,15 +127,15 @@ const URL_HINT =
 const MOST_BYTES = 16 * 1024;
 
 function readUrl(
-  source: SecretSource,
+  { env: variable, file = "" }: SecretSource,
   env: NodeJS.ProcessEnv,
   refuse: (what: string, hint: string) => Failure,
 ): string {
-  const name = source.kind === "variable" ? `the variable ${source.name}` : `the file ${source.path}`;
+  const name = variable === undefined ? `the file ${file}` : `the variable ${variable}`;
   const text =
-    source.kind === "variable"
-      ? env[source.name]
-      : readSmallSync(source.path, MOST_BYTES, (why) => refuse(`${name} ${why}`, URL_HINT));
+    variable === undefined
+      ? readSmallSync(file, MOST_BYTES, (why) => refuse(`${name} ${why}`, URL_HINT))
+      : env[variable];
   const url = text?.trim();
   if (!url)
     throw refuse(`${name} is ${text === undefined ? "not set" : "empty"}`, `Put the database's URL there. ${URL_HINT}`);

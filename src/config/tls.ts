@@ -3,7 +3,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { describeKeySource, secretSource } from "./declared.ts";
+import { describeKeySource } from "./declared.ts";
 import type { Settings } from "./settings.ts";
 import { readSmallSync, warningOfMode } from "./small-file.ts";
 
@@ -110,9 +110,9 @@ function readPair(
 
 function readPassphrase(place: TlsSource["passphrase"], reading: Reading): { readonly passphrase?: string } {
   if (place === undefined) return {};
-  const source = secretSource(place);
-  const name = `the passphrase in ${describeKeySource(source)}`;
-  const text = source.kind === "variable" ? reading.env[source.name] : textOf("passphrase", name, source.path, reading);
+  const { env, file = "" } = place;
+  const name = `the passphrase in ${describeKeySource(place)}`;
+  const text = env === undefined ? textOf("passphrase", name, file, reading) : reading.env[env];
   const passphrase = text?.replace(/\r?\n$/, "");
   if (passphrase) return { passphrase };
   throw reading.refuse("passphrase", `${name} ${text === undefined ? "is not set" : "is empty"}`);
@@ -150,6 +150,5 @@ export const describeOwnCertificate = (tls: TlsSource | undefined): string =>
 /** What is used, in words, by its places alone. */
 export function describeTls({ passphrase, ...files }: TlsSource): string {
   const places = Object.entries(files).map(([part, place]) => `${part} ${place?.file}`);
-  const source = passphrase && secretSource(passphrase);
-  return [...places, ...(source === undefined ? [] : [`passphrase in ${describeKeySource(source)}`])].join(", ");
+  return [...places, ...(passphrase ? [`passphrase in ${describeKeySource(passphrase)}`] : [])].join(", ");
 }

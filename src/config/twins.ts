@@ -1,6 +1,5 @@
 /** Two names for one service: with a ledger each, one would send again what the other has sent. */
 
-import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import type { Config } from "./config.ts";
 import {
@@ -12,46 +11,9 @@ import {
   ledgerOwnerOf,
   listEnvironments,
   placeIn,
-  SANDBOX,
 } from "./declared.ts";
-import { type KeyOwner, peekKey } from "./key.ts";
-
-/** @throws Failure `usage` for a `sameServiceAs` that would give two services one ledger. */
-export function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: NodeJS.ProcessEnv): void {
-  const other = config.environments.get(name)?.sameServiceAs;
-  if (other === undefined) return;
-  const said = `${name} says sameServiceAs: ${other} (${placeIn(config, name, "sameServiceAs")})`;
-  const refuse = (what: string, hint: string): Failure =>
-    new Failure("usage", `${said}${what}`, { hint: `${hint} Nothing was sent.` });
-  if (config.environments.get(name)?.ledger !== undefined)
-    throw refuse(
-      " and names a ledger of its own",
-      `The ledger of ${other} is used. Name the database there, and remove it here.`,
-    );
-  if (other === name) throw refuse(", which is itself", "Name the other environment, or remove the line.");
-  if (other === SANDBOX)
-    throw refuse(
-      ", but the sandbox is a separate service on this machine",
-      "Name another environment, or remove the line.",
-    );
-  const names = listEnvironments(config, env).map((each) => each.name);
-  if (!names.includes(other)) {
-    const near = nearest(other, names);
-    const meant = near === undefined || near === name ? "" : ` Did you mean ${near}?`;
-    throw refuse(", but there is no such environment", `There are: ${names.join(", ")}.${meant}`);
-  }
-  const third = config.environments.get(other)?.sameServiceAs;
-  if (third === name)
-    throw refuse(`, and ${other} says the same of ${name}`, "One of them keeps the ledger: remove its line.");
-  if (third !== undefined)
-    throw refuse(`, which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
-  const address = baseUrlOf(config, other, env).value;
-  if (address !== baseUrl)
-    throw refuse(
-      `, but they have two addresses: ${baseUrl} and ${address}`,
-      "Give both the same base URL, or remove the line.",
-    );
-}
+import type { Environment } from "./environment.ts";
+import { peekKey } from "./key.ts";
 
 /**
  * Why `environment` may not send: others have its base URL, its key and another ledger. Keys are read to be compared,
@@ -59,13 +21,7 @@ export function refuseWrongTwin(config: Config, name: string, baseUrl: string, e
  */
 export async function twinFailure(
   config: Config,
-  {
-    kind,
-    name,
-    baseUrl,
-    ledgerOwner,
-    keySource,
-  }: KeyOwner & { readonly kind: "sandbox" | "service"; readonly baseUrl: string; readonly ledgerOwner: string },
+  { kind, name, baseUrl, ledgerOwner, keySource }: Environment,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
@@ -112,5 +68,4 @@ async function haveSameKey(
 }
 
 /** In whichever folder a command runs: the same words ask for the same key. */
-const wordsOf = (source: KeySource): string =>
-  JSON.stringify(source.kind === "command" ? source.command : Object.values(source));
+const wordsOf = ({ env, file, program }: KeySource): string => JSON.stringify([env, file, program?.command]);

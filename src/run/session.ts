@@ -117,7 +117,7 @@ export async function openSession(
   await using opened = new Opened();
   const service = opened.use(await openService(context, environment));
   if (sends) {
-    if (environment.keySource.kind !== "command") await service.key();
+    if (environment.keySource.program === undefined) await service.key();
     await service.tls();
   }
   const ledger = opened.use(await openLedgerOf(environment, service.boundTo, context));

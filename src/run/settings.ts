@@ -105,7 +105,7 @@ export async function conflictOf(
   environment: Environment,
 ): Promise<Failure | undefined> {
   const twin = await twinFailure(config, environment, env, stop);
-  const own = ownLedgerOf(config, environment, { env });
+  const own = ownLedgerOf(config, environment, env);
   if (twin !== undefined || own === undefined) return twin;
   // What it was sent before it shared another's ledger must be imported there.
   const { name, ledgerOwner } = environment;

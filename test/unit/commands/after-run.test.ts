@@ -6,7 +6,7 @@ import { runOnEnd, withoutKeys } from "../../../src/commands/after-run.ts";
 
 const NEVER = new AbortController().signal;
 const ENOUGH_MS = 600_000;
-const keySource = { kind: "variable", name: "SHOP_KEY" } as const;
+const keySource = { env: "SHOP_KEY" };
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-on-end-"));

@@ -148,7 +148,7 @@ describe("environments from variables", () => {
       message: "TICKETS_SANDBOX_BASE_URL is set, but the sandbox is built in and has no address",
     });
     expect(await resolved({}, { env: { TICKETS_SANDBOX_API_KEY: "k" } })).toMatchObject({
-      keySource: { kind: "built-in" },
+      keySource: {},
     });
   });
 });
@@ -215,7 +215,7 @@ describe("precedence", () => {
     expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production" })).toMatchObject({
       kind: "service",
       baseUrl: "https://api.example.com/v1",
-      keySource: { kind: "variable", name: "TICKETS_SHOP_KEY" },
+      keySource: { env: "TICKETS_SHOP_KEY" },
       maxChunkBytes: 4096,
       retryStatuses: [503],
       maxRejected: 0,
@@ -257,7 +257,7 @@ describe("precedence", () => {
       name: "playground",
       kind: "service",
       baseUrl: "https://play.example.com",
-      keySource: { kind: "variable", name: "TICKETS_PLAYGROUND_API_KEY" },
+      keySource: { env: "TICKETS_PLAYGROUND_API_KEY" },
       named: ["--env", "playground"],
       chunkSize: 5000,
       maxChunkBytes: 8_388_608,

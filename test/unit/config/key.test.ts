@@ -23,9 +23,10 @@ async function environmentWith(keySource: KeySource): Promise<Environment> {
 const read = async (keySource: KeySource, env: NodeJS.ProcessEnv = {}, commandLimitMs = 600_000) =>
   readKey(await environmentWith(keySource), never(), { env: { PATH: process.env.PATH, ...env }, commandLimitMs });
 
-const variable = { kind: "variable", name: "A_KEY" } as const;
-const command = (...args: readonly string[]) =>
-  ({ kind: "command", command: [process.execPath, ...args], directory: process.cwd() }) as const;
+const variable = { env: "A_KEY" };
+const command = (...args: readonly string[]) => ({
+  program: { command: [process.execPath, ...args], directory: process.cwd() },
+});
 const script = (text: string, ...args: readonly string[]) => command("-e", text, ...args);
 
 function expectNoSecret(value: unknown): void {
@@ -67,7 +68,7 @@ describe("where a key is read from", () => {
   test("a file, without the line end, whichever", async () => {
     await using folders = await openFolders();
     for (const end of ["", "\n", "\r\n", "\n\n"]) {
-      const key = await read({ kind: "file", path: await folders.write("key", `${SECRET}${end}`) });
+      const key = await read({ file: await folders.write("key", `${SECRET}${end}`) });
       expect(key.reveal()).toBe(SECRET);
       expect(key.warning).toBeUndefined();
     }
@@ -76,7 +77,7 @@ describe("where a key is read from", () => {
   test("a file, without the byte order mark and the blanks around it", async () => {
     await using folders = await openFolders();
     for (const text of [`\ufeff${SECRET}`, `${SECRET} `, `  ${SECRET}\t\r\n`, `\ufeff ${SECRET}\u00a0\n`])
-      expect((await read({ kind: "file", path: await folders.write("key", text) })).reveal()).toBe(SECRET);
+      expect((await read({ file: await folders.write("key", text) })).reveal()).toBe(SECRET);
   });
 
   test.skipIf(process.platform === "win32")("a file that others can read: with a warning", async () => {
@@ -84,7 +85,7 @@ describe("where a key is read from", () => {
     const path = await folders.write("key", SECRET);
     for (const mode of [0o644, 0o640, 0o606]) {
       await chmod(path, mode);
-      const key = await read({ kind: "file", path });
+      const key = await read({ file: path });
       expect(key.warning).toBe(`The key file ${path} is readable by others; chmod 600 keeps it private.`);
     }
   });
@@ -130,7 +131,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       [await folders.write("inside", `${SECRET} ${SECRET}\n`), "holds blanks or several lines"],
     ] as const;
     for (const [path, why] of cases) {
-      const failure = await failureOf(read({ kind: "file", path }));
+      const failure = await failureOf(read({ file: path }));
       expect(failure).toMatchObject({
         code: "authentication-failed",
         message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}.`,
@@ -151,11 +152,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       script(`setInterval(() => console.log("${SECRET}".repeat(1000)), 0)`),
       "printed too much for a key",
     ],
-    [
-      "no such program",
-      { kind: "command", command: ["no-such-program-here", SECRET], directory: "/" } as const,
-      "was not found",
-    ],
+    ["no such program", { program: { command: ["no-such-program-here", SECRET], directory: "/" } }, "was not found"],
     ["an impossible argument", command(`${SECRET}\0`), "can't be run as it is written"],
   ])("command: %s", async (_name, source, message) => {
     const failure = await failureOf(read(source));
@@ -200,9 +197,9 @@ describe("keyPresence looks without reading or running", () => {
     const path = await folders.write("key", SECRET);
     expect(await keyPresence(variable, { A_KEY: SECRET })).toBe("set");
     expect(await keyPresence(variable, {})).toBe("not set");
-    expect(await keyPresence({ kind: "file", path }, {})).toBe("set");
-    expect(await keyPresence({ kind: "file", path: `${path}x` }, {})).toBe("not set");
+    expect(await keyPresence({ file: path }, {})).toBe("set");
+    expect(await keyPresence({ file: `${path}x` }, {})).toBe("not set");
     expect(await keyPresence(script("process.exit(1)"), {})).toBe("not run");
-    expect(await keyPresence({ kind: "built-in" }, {})).toBe("built in");
+    expect(await keyPresence({}, {})).toBe("built in");
   });
 });
