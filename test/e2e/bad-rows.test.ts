@@ -4,48 +4,8 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { openWorkplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { editTable, readTable, salesTable } from "../support/tables.ts";
-
-test("one bad row: with --max-invalid 1 the rest is sent, and the corrected rejects are exactly what is missing", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  const sound = salesTable(12);
-  const price = "12.50";
-  place.write("sales.csv", sound.replace(`T-7,user-0,${price}`, "T-7,user-0,1250x"));
-  const command = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=5", "--max-invalid", "1"];
-  const first = await place.summary(command, service);
-  expectSpokenAsSpecified(service);
-  expect(service.requests.map(({ items }) => items.length)).toEqual([5, 5, 1]);
-  expect(first.summary).toMatchObject({
-    exitCode: 4,
-    state: "finished",
-    rows: { read: 12, mapped: 11, invalid: 1 },
-    actions: { total: 11, accepted: 11 },
-    rejects: [place.path("sales.rejects.csv")],
-    next: "tickets stream sales.rejects.csv --env playground",
-  });
-  const rejects = place.read("sales.rejects.csv");
-  expect(readTable(rejects)).toMatchObject([
-    { ticketId: "T-7", price: "1250x", "tickets:reason": expect.stringContaining("price-invalid") },
-  ]);
-
-  place.write(
-    "sales.rejects.csv",
-    editTable(rejects, (row) => ({ ...row, price })),
-  );
-  const second = await place.summary(["stream", "sales.rejects.csv", "--env", "playground"], service);
-  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 }, rejects: [] });
-  expect(service.requests.at(-1)?.items).toMatchObject([{ action: "soldTicket", data: { ticketId: "T-7", price } }]);
-  expect(service.sent(), "each ticket once").toHaveLength(12);
-
-  // The original, corrected as well, has nothing to add.
-  place.write("sales.csv", sound);
-  const third = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
-  expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12 } });
-});
 
 test("what depends on a bad row is held back with it, and corrected with it", { tags: ["long"] }, async () => {
   const place = openWorkplace({ isWarm: true });

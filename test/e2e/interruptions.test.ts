@@ -97,15 +97,6 @@ describe("an output file that others touch while the run writes it", () => {
     await expectAllOnce(place, service);
   });
 
-  test("touched, but not changed, it is written on", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    meanwhile(service, () =>
-      atRest(place.path("promises.ndjson"), () => overwrite(place.path("promises.ndjson"), "{")),
-    );
-    await place.tickets([...SEND, "-o", "promises.ndjson"], service);
-    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
-  });
-
   test("as CSV, the rest is a table of its own", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     meanwhile(service, () => rmSync(place.path("promises.csv")));

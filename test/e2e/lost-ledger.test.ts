@@ -231,19 +231,6 @@ describe("a ledger that was put back from an older copy", () => {
     expect(sent(rig)).toBe(30);
   });
 
-  test("of the middle of a run is noticed, and an import adds the rest", async () => {
-    const rig = await stopped();
-    const putBack = copyLedger(rig);
-    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
-    putBack();
-    expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
-    expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
-    const ended = await rig.run(to("a.ndjson"));
-    expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
-    await nothingNew(rig, "b.ndjson");
-    expect(sent(rig)).toBe(20);
-  });
-
   test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
     const rig = await stopped();
     const putBack = copyLedger(rig);
@@ -257,21 +244,6 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
-  });
-
-  test("while a later command on the same run was killed is noticed; an import leaves what is in doubt", async () => {
-    const rig = await stopped();
-    const putBack = copyLedger(rig);
-    // The request that is on its way reaches nothing, whenever the process dies.
-    rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
-    const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "projected", time: 2 } });
-    expect(died.killed).toBe(true);
-    putBack();
-    expect(sent(rig)).toBe(15);
-    expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
-    const imported = await rig.run(importOf("a.ndjson"));
-    expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("it knows 15 of 20 actions")]);
-    expect(await refused(rig, to("a.ndjson"))).toContain("What was adopted or in doubt is in no file");
   });
 
   test("with a doubt lets a person settle it, and close the run", async () => {

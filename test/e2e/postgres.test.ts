@@ -289,23 +289,6 @@ test(
   },
 );
 
-test(named("machines take turns on one ledger, and each lists the runs that it entered"), LONG, async () => {
-  const { tickets, place, service } = await openRig();
-  place.write("sales-more.csv", salesTable(25));
-  const there = { env: elsewhere(place) };
-  expect((await tickets(SEND)).exitCode).toBe(0);
-  const second = await tickets(["stream", "sales-more.csv", ...ENV, "-o", "there.ndjson"], there);
-  expect([second.exitCode, second.stderr]).toEqual([0, expect.stringContaining("with 1 earlier run")]);
-  expect(second.stderr).not.toContain("list of runs");
-  expect(service.sent()).toHaveLength(25);
-  const back = await tickets(["stream", "sales-more.csv", ...ENV]);
-  expect([back.exitCode, back.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
-  expect(back.stderr).not.toMatch(/list of runs|another machine/);
-  const lists = place.files().filter((name) => name.endsWith("journal.ndjson"));
-  const actions = lists.map((list) => Number(/"actions":(\d+)/.exec(place.read(list))?.[1]));
-  expect(actions.toSorted((a, b) => a - b)).toEqual([5, 20]);
-});
-
 test(
   named("a file that the environment's ledger was in is not forgotten, and its promises move it"),
   LONG,

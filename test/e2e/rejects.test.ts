@@ -115,25 +115,6 @@ describe("a bad row whose corrected version was accepted", () => {
     expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
   });
 
-  test("is corrected in the rejects file too, when that is streamed as it was", { tags: ["long"] }, async () => {
-    const { place, service, rejects } = await correctedNight(withPrice);
-    const bad = place.read("sales.csv");
-    await place.tickets(rejects, service);
-    const [header = "", row = ""] = place.read("sales.rejects.csv").split("\n");
-    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",?,")}\n`);
-    expect(bad).toContain("T-5,user-5,?");
-    expect((await place.summary(rejects, service)).summary).toMatchObject({
-      exitCode: 0,
-      rows: { read: 1, invalid: 0 },
-    });
-    // Corrected otherwise, it is the ticket that was sent.
-    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",12.50,")}\n`);
-    expect((await place.summary(rejects, service)).summary).toMatchObject({
-      exitCode: 4,
-      actions: { accepted: 0, changed: 1 },
-    });
-  });
-
   test("needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid", {
     tags: ["long"],
   }, async () => {

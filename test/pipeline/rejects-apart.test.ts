@@ -26,10 +26,8 @@ const updating = { action: "updateTicket" } as const;
 describe("refused beside an export, with nothing sent", () => {
   test.each<[what: string, files: Readonly<Record<string, string | Buffer>>, order?: readonly string[]]>([
     ["an export and its own rejects", { "updates.csv": UPDATES, "updates.rejects.csv": REJECTS }],
-    ["the rejects first", { "updates.rejects.csv": REJECTS, "updates.csv": UPDATES }],
     ["rejects of another name", { "updates.csv": UPDATES, "updates-corrected.csv": REJECTS }],
     ["rejects without rows", { "updates.csv": UPDATES, "updates.rejects.csv": COLUMNS }],
-    ["an export without rows", { "updates.csv": "ticketId,imageUrl\n", "updates.rejects.csv": REJECTS }],
     ["packed rejects", { "updates.csv": UPDATES, "updates.rejects.csv.gz": gzipSync(REJECTS) }],
     ["both packed", { "updates.csv.gz": gzipSync(UPDATES), "updates.rejects.csv.zst": zstdCompressSync(REJECTS) }],
     [
@@ -41,7 +39,6 @@ describe("refused beside an export, with nothing sent", () => {
       { "updates.csv": UPDATES, "updates-1.csv": `ticketId,imageUrl,tickets:reason\nT,${url("a")},\n` },
     ],
     ["NDJSON", { "updates.ndjson": UPDATES_NDJSON, "updates.rejects.ndjson": ndjson(row("a", OF_REJECTS)) }],
-    ["a table beside NDJSON", { "updates.csv": UPDATES, "scans.rejects.ndjson": ndjson(row("a", OF_REJECTS)) }],
     [
       "JSON whose keys stand in further lines",
       {
