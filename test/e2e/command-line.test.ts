@@ -83,6 +83,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=5001"], /5000/],
       [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=0"], /1 to 5000/],
       [["stream", "sales.csv", "--limit", "ten"], /limit/],
+      [["stream", "sales.csv", "--lanes", "65"], /--lanes needs a whole number from 1 to 64/],
       [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
       [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
       [["stream", "sales.csv", "TICKETS_TIMEOUT=soon"], /TICKETS_TIMEOUT/],

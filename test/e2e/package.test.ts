@@ -87,25 +87,6 @@ test("is no larger than docs/design/dependencies.md says, and its types are foun
   execFileSync(join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], shown);
 });
 
-test("gives a program the types of its library", { tags: ["long"] }, () => {
-  const place = openWorkplace();
-  mkdirSync(place.path("node_modules"));
-  symlinkSync(ROOT, place.path("node_modules/ticket-stream"));
-  writeFileSync(place.path("package.json"), '{ "type": "module" }');
-  writeFileSync(
-    place.path("program.ts"),
-    `import { stream, type StreamResult } from "ticket-stream";
-     const { summary }: StreamResult = await stream({ files: ["sales.csv"] });
-     export const exitCode: number = summary.exitCode;
-     // @ts-expect-error: it is a number
-     export const text: string = summary.exitCode;`,
-  );
-  const flags = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2024", "--types", "node"];
-  const roots = ["--lib", "es2024,esnext.disposable", "--typeRoots", join(ROOT, "node_modules/@types")];
-  const tsc = join(ROOT, "node_modules/.bin/tsc");
-  execFileSync(tsc, ["--noEmit", ...flags, ...roots, "program.ts"], { ...shown, cwd: place.folder });
-});
-
 test("installed in an empty folder, tells its version and streams to the sandbox", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const tarball = pack(place);

@@ -1,6 +1,5 @@
-import { type ChildProcess, execFileSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
 import { type Machines, ON_IT, openMachines, writeSales } from "../support/machines.ts";
@@ -271,41 +270,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
         writers.flatMap(({ output }) => (existsSync(rig.place.path(output)) ? lines(output) : [])),
         all.length,
       );
-    },
-  );
-
-  it(
-    "names who is publishing, and since when, to one that may not wait, and takes its turn where it may",
-    LONG,
-    async () => {
-      const { rig, add, query } = await openMachines();
-      const [here, there] = [add("here"), add("there")];
-      writeSales(rig.place.path("sales.ndjson"), 1, 5);
-      // Whoever publishes holds the lock until the end of its input comes.
-      const feed = rig.place.path("feed");
-      execFileSync("mkfifo", [feed]);
-      const first = here.run(["stream", "-", ...PUBLISH.slice(2), "--format", "ndjson"], {
-        shell: 'cat feed | "$@"',
-      });
-      const isHeld = async (): Promise<boolean> => {
-        const [tables] = await query("SELECT to_regclass('@locks') AS locks");
-        return tables?.locks != null && (await query("SELECT host FROM @locks")).length > 0;
-      };
-      while (!(await isHeld()));
-      const busy = await there.run(PUBLISH);
-      expect(busy.exitCode, busy.stderr).toBe(8);
-      expect(busy.stderr).toMatch(
-        /Another run holds the ledger of playground \(process \d+ on here, since 20\d\d-[^:]+:[^:]+:[^:]+: tickets stream -/,
-      );
-      const waiting = there.run(publishTo("there.ndjson", "--wait-lock", "10m"), {
-        onSpawn: (child) =>
-          child.stderr?.on("data", (text: Buffer) => {
-            if (text.includes("Waiting for another run")) void writeFile(feed, rig.place.read("sales.ndjson"));
-          }),
-      });
-      expect((await first).exitCode).toBe(0);
-      const waited = await waiting;
-      expect([waited.exitCode, waited.stderr]).toEqual([4, expect.stringContaining("6 actions wait")]);
     },
   );
 

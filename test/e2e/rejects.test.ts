@@ -318,7 +318,6 @@ const ITEMS = SALES.trim()
     const [Ticket, User, Price] = line.split(",");
     return { Ticket, User, Price };
   });
-const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 async function correctAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
   const place = openWorkplace({ isWarm: true });
@@ -365,23 +364,6 @@ describe("the command that is printed for corrected rejects sends them as their 
         input: "sales.csv",
         content: `\ufeff${SALES}`,
         config: shop('    match: "sales.csv"\n    csv: {encoding: windows-1252}'),
-      },
-    ],
-    [
-      "--encoding, where the input's byte order mark said otherwise",
-      {
-        input: "sales.csv",
-        content: `\ufeff${SALES}`,
-        config: shop('    match: "sales.csv"'),
-        flags: ["--encoding", "windows-1252"],
-      },
-    ],
-    [
-      "rows of JSON in another encoding",
-      {
-        input: "sales.ndjson",
-        content: Buffer.from(NDJSON, "latin1"),
-        config: shop('    match: "sales.ndjson"\n    csv: {encoding: windows-1252}'),
       },
     ],
     [

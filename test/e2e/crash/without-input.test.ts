@@ -2,12 +2,9 @@
 
 import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Summary } from "../../support/counts.ts";
 import { salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
-import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
-import { salesTable } from "../../support/tables.ts";
 
 describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, () => {
   async function killedAt150() {
@@ -31,15 +28,5 @@ describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, 
     expect(rig.requests().map(({ length }) => length)).toEqual(Array(200).fill(50));
     await expectAllShown(rig, rig.placed);
     expect((await readRuns(rig)).map(({ state }) => state)).toEqual(["finished"]);
-  });
-
-  test("goes on from its plan with resume, and what the input has become in between does not matter", async () => {
-    const { rig, command } = await killedAt150();
-    rig.place.write("sales.csv", "no table at all");
-    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    await expectAllShown(rig, rig.placed);
-    rig.place.write("sales.csv", salesTable(10_000));
-    const summary = summaryIn<Summary>(await rig.run([...command, "--json"]));
-    expect(summary.actions).toMatchObject({ total: 10_001, alreadySent: 10_000, accepted: 1 });
   });
 });

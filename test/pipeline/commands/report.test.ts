@@ -373,12 +373,4 @@ describe("the report of a check", () => {
     expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 30 errors, 0 warnings$`));
     expect(countsOf(page).rows).toEqual({ all: 33, mapped: 3, invalid: 30 });
   });
-
-  it("counts the actions of a valid input by kind", async () => {
-    const field = await openNight();
-    await field.write("sales.csv", sales(3));
-    const { exitCode, page } = await validated(field, FILES);
-    expect(exitCode).toBe(0);
-    expect(textOf(page)).toContain("By action: 1 newEvent, 3 soldTicket.");
-  });
 });

@@ -46,11 +46,3 @@ describe("an import refuses, and nothing is imported of", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 });
-
-test("a line that was settled needs no promise", async () => {
-  const { field, lines } = await afterLoss();
-  const settled = change(lines, 2, { status: "settled", actionPromise: undefined });
-  expect((await importOf(field, settled)).exitCode).toBe(0);
-  expect(await night(field)).toBe(0);
-  expect(processedBy(field.sandbox)).toBe(ALL);
-});
