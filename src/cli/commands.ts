@@ -2,8 +2,9 @@
 
 import type { Option } from "commander";
 import type { Context } from "../commands/context.ts";
+import { type Given, SHELLS } from "../commands/options.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { completionScript, SHELLS, type Shell } from "./completion.ts";
+import { completionScript } from "./completion.ts";
 import {
   decisionOf,
   ENVIRONMENT,
@@ -14,7 +15,6 @@ import {
   LANES,
   MAX_DURATION,
   METRICS,
-  type Options,
   parseAllowance,
   parseCount,
   parsePreview,
@@ -23,15 +23,6 @@ import {
   WORDS,
   YES,
 } from "./flags.ts";
-
-/** The options, and the argument by its name; a command reads only its own. */
-export type Given = Options & {
-  readonly files: readonly string[];
-  readonly run: string | undefined;
-  readonly name: string | undefined;
-  readonly id: string;
-  readonly shell: Shell;
-};
 
 export interface CommandSpec {
   readonly about: string;
@@ -109,8 +100,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     alsoCalled: ["preview", "dry-run", "map", "convert", "show"],
     examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"],
     leavesTrace: always,
-    run: async ({ preview, ...given }, context) =>
-      (await import("../commands/plan.ts")).plan({ ...given, preview: preview === true ? 5 : preview }, context),
+    run: async (given, context) => (await import("../commands/plan.ts")).plan(given, context),
   },
   stream: {
     about: "check, plan, send; write promises",

@@ -1,9 +1,7 @@
 /** The scripts of `tickets completion`: commands, flags and choices as their table has them, and files elsewhere. */
 
 import type { Option } from "commander";
-
-export const SHELLS = ["bash", "zsh", "fish"] as const;
-export type Shell = (typeof SHELLS)[number];
+import type { Given } from "../commands/options.ts";
 
 interface Command {
   readonly about: string;
@@ -12,7 +10,7 @@ interface Command {
 }
 
 /** @param commands by their names. */
-export const completionScript = (shell: Shell, commands: Readonly<Record<string, Command>>): string =>
+export const completionScript = (shell: Given["shell"], commands: Readonly<Record<string, Command>>): string =>
   ({ bash, zsh, fish })[shell](Object.entries(commands));
 
 type Named = readonly [name: string, command: Command];

@@ -1,8 +1,9 @@
 /** The flags of all commands, each once: how it is typed, what it means, and under which heading `--help` shows it. */
 
 import { InvalidArgumentError, Option } from "commander";
-import { ACTION_NAMES, type ActionName, isActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
+import { type Given, SWITCHES } from "../commands/options.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
 import { Failure } from "../failure.ts";
 import type { Allowance, Order } from "../plan/plan.ts";
@@ -61,35 +62,15 @@ export const WORDS = [
   flag("words", "--log <file>", "append what happens to this file, as lines of JSON"),
 ];
 
-/** Flags without a value; one that is not given is false. */
-const SWITCHES = [
-  ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes", "force"] as const),
-  ...(["untilIdle", "sent", "notSent", "abandon", "pause", "follow", "trust", "reset"] as const),
-  ...(["remote", "check", "all"] as const),
-] as const;
-
-type TextFlag =
-  | ("env" | "config" | "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log")
-  | ("lanes" | "maxDuration" | "waitLock" | "maxAge" | "olderThan" | "faults" | "keyEnv");
+/** Commander has them apart. */
+type Argument = "files" | "run" | "name" | "id" | "shell";
+type Duration = "maxDuration" | "waitLock" | "maxAge" | "olderThan";
 
 /** What commander makes of the flags of all commands, by their names. */
-export interface Flags
-  extends Partial<Record<(typeof SWITCHES)[number], true>>,
-    Partial<Record<TextFlag, string>>,
-    Partial<Record<"limit" | "chunk" | "first" | "port", number>> {
-  /** Commands that read input have one. */
-  readonly order: Order;
-  readonly action?: ActionName;
-  readonly maxInvalid?: Allowance;
-  readonly preview?: number | true;
-  readonly import?: readonly string[];
-}
-
-/** What a command is given. */
-export type Options = ReturnType<typeof toOptions>;
+export type Flags = Partial<Omit<Given, Argument | Duration | "flags"> & Record<Duration | "lanes", string>>;
 
 /** The flags, with each switch true or false, and durations in milliseconds. */
-export function toOptions(flags: Flags) {
+export function toOptions(flags: Flags): Omit<Given, Argument> {
   const { maxDuration, waitLock, maxAge, olderThan, lanes } = flags;
   return {
     ...(Object.fromEntries(SWITCHES.map((name) => [name, false])) as Record<(typeof SWITCHES)[number], boolean>),
@@ -113,7 +94,7 @@ function durationOf(name: string, text: string | undefined, read: (text: string)
   }
 }
 
-export function decisionOf({ sent, notSent, abandon, pause }: Options): SettleDecision | undefined {
+export function decisionOf({ sent, notSent, abandon, pause }: Given): SettleDecision | undefined {
   if (sent) return "sent";
   if (notSent) return "not-sent";
   if (abandon) return "abandon";

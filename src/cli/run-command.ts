@@ -3,10 +3,11 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { cleanText, quoted } from "../actions/text.ts";
+import type { Given } from "../commands/options.ts";
 import { failureText } from "../commands/reporter.ts";
 import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
-import { COMMANDS, type Given } from "./commands.ts";
+import { COMMANDS } from "./commands.ts";
 import { type Flags, toOptions } from "./flags.ts";
 import type { LogFile } from "./log-file.ts";
 import { LOG_FORMATS, type LogFormat } from "./log-line.ts";

@@ -15,19 +15,17 @@ import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
 import { defaultOutput } from "../run/outputs.ts";
-import { configOf, conflictOf, type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
+import { configOf, conflictOf, trustConfig as trust } from "../run/settings.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
+import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { columnsOf, inColumns, type TableRow, widthsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
 
-export interface EnvOptions extends EnvironmentOptions {
-  /** The environment to show; without it the one that would be used, and the list of all. */
-  readonly name: string | undefined;
-  readonly json: boolean;
-}
+/** `name`: the environment to show; without it the one that would be used, and the list of all. */
+export type EnvOptions = Options<"name" | "json">;
 
 /** `tickets env [NAME]` */
 export async function showEnvironment(options: EnvOptions, context: Context): Promise<number> {
@@ -236,7 +234,7 @@ function withOrigins(rows: readonly TableRow[], columns: number): readonly strin
 }
 
 /** `tickets env --trust` */
-export async function trustConfig(options: EnvironmentOptions, context: Context): Promise<number> {
+export async function trustConfig(options: Options<"config">, context: Context): Promise<number> {
   const { cwd, reporter } = context;
   const { file, isTrusted, needsTrust } = await trust(context, options.config);
   reporter.info(

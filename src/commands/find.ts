@@ -13,10 +13,10 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { FoundAction, Ledger } from "../ledger/ledger.ts";
 import { findLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
+import type { Options } from "./options.ts";
 import { shownIf } from "./problems.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
@@ -24,13 +24,8 @@ import { describeSettlement } from "./summary.ts";
 import { columnsOf, layOut } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 
-export interface FindOptions extends EnvironmentOptions {
-  readonly id: string;
-  readonly json: boolean;
-}
-
 /** Exit 4 where nothing was found. */
-export async function find(options: FindOptions, context: Context): Promise<number> {
+export async function find(options: Options<"id" | "json">, context: Context): Promise<number> {
   const { reporter } = context;
   const { id } = options;
   if (id.trim() === "")

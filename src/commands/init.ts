@@ -12,16 +12,10 @@ import { samplesOf } from "../init/samples.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
 import { makeOutputFolder } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
+import type { Given } from "./options.ts";
 
-export interface InitOptions {
-  /** The exports, a source for each; without them a commented example is written. */
-  readonly files: readonly string[];
-  /** `-`: standard output. */
-  readonly output?: string | undefined;
-  /** Set an existing config aside. */
-  readonly moveAside: boolean;
-  readonly encoding?: string | undefined;
-}
+/** `files`: the exports, a source for each; without them a commented example is written. `output`: `-` is standard output. */
+type InitOptions = Pick<Given, "files" | "output" | "moveAside" | "encoding">;
 
 const DEFAULT_OUTPUT = "tickets.config.yaml";
 

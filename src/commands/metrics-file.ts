@@ -7,7 +7,6 @@ import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
 import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";
-import type { Summary } from "../run/summary.ts";
 
 /** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */
 export interface Metrics {
@@ -32,18 +31,6 @@ export function metricsOf(environment: string, status: Status | undefined, last?
     ledger: status?.problem === undefined ? status : undefined,
   };
 }
-
-/** Label values of the actions of a run; they add up to all of them. */
-const OUTCOMES = {
-  accepted: "accepted",
-  rejected: "rejected",
-  inDoubt: "in_doubt",
-  notSent: "not_sent",
-  alreadySent: "already_sent",
-  changed: "changed",
-  late: "late",
-  unclear: "unclear",
-} as const satisfies Partial<Record<keyof Summary["actions"], string>>;
 
 interface Metric {
   readonly help: string;
@@ -73,10 +60,14 @@ const METRICS: Readonly<Record<string, Metric>> = {
   },
   tickets_last_run_actions: {
     help: "Actions of the last stream or resume by outcome; absent where it ended before they were counted.",
+    // They add up to all of them, and are called as in the summary: `in_doubt`.
     value: ({ last }) => {
-      const counts = last?.counts?.actions as Partial<Summary["actions"]> | undefined; // a summary's
-      const named = Object.entries(OUTCOMES) as [keyof typeof OUTCOMES, string][]; // its own keys
-      return counts && Object.fromEntries(named.map(([key, outcome]) => [outcome, counts[key] ?? 0]));
+      const { total: _, ...counts } = (last?.counts?.actions ?? {}) as Readonly<Record<string, number>>; // a summary's
+      const named = Object.entries(counts).map(([key, actions]) => [
+        key.replace(/[A-Z]/g, "_$&").toLowerCase(),
+        actions,
+      ]);
+      return named.length === 0 ? undefined : Object.fromEntries(named);
     },
   },
   tickets_doubts: {

@@ -8,39 +8,33 @@ import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { CheckedInput } from "../run/progress.ts";
-import { loadSettingsToCheck } from "../run/settings.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
-import { plan as planInput, shownBefore } from "../run/validate.ts";
+import { shownBefore } from "../run/validate.ts";
 import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { sayPending } from "./input-words.ts";
+import type { Given, InputOptions } from "./options.ts";
 import { createPreview, describePreview } from "./preview.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
-import { runContextOf } from "./run-context.ts";
 import { describeBack, describeRows } from "./summary.ts";
-import { traceChecked } from "./trace.ts";
-import type { ValidateOptions } from "./validate.ts";
+import { checkInput } from "./validate.ts";
 
-export interface PlanCommandOptions extends ValidateOptions {
-  /** File for the actions; `-` or absent: standard output. */
-  readonly output?: string | undefined;
-  /** Show this many rows of each file beside their actions; then the actions are written only to a file. */
-  readonly preview?: number | undefined;
-}
+/** `output`: without it, or `-`, the actions go to standard output. `preview`: then they are written only to a file. */
+type PlanOptions = Omit<InputOptions, "report"> & Pick<Given, "output" | "preview">;
+
+/** Rows of each file that a preview shows. */
+const PREVIEWED = 5;
 
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
-export async function plan(options: PlanCommandOptions, context: Context): Promise<number> {
+export async function plan(options: PlanOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
   if (options.preview !== undefined && options.output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
       hint: "Give the actions a file, or leave one of the two out.",
     });
-  const preview = options.preview === undefined ? undefined : createPreview(options.preview);
-  const core = runContextOf(context);
-  context.trace.files = options.files;
-  const settings = await loadSettingsToCheck(core, options);
-  await using checked = await planInput(core, { ...options, settings, onRow: preview?.see });
-  traceChecked(context.trace, checked);
+  const rows = options.preview === true ? PREVIEWED : options.preview;
+  const preview = rows === undefined ? undefined : createPreview(rows);
+  await using checked = await checkInput(options, context, preview?.see);
   const { plan, problems } = checked;
   const seen = preview?.result(problems.kept);
   if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
@@ -72,7 +66,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
 }
 
 /** Whether the actions go to a file, and not to standard output. */
-const isWrittenToFile = (options: PlanCommandOptions): options is PlanCommandOptions & { readonly output: string } =>
+const isWrittenToFile = (options: PlanOptions): options is PlanOptions & { readonly output: string } =>
   options.output !== undefined && options.output !== "-";
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */

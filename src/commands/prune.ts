@@ -5,19 +5,12 @@ import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
 import { openSession } from "../run/session.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import type { Context } from "./context.ts";
+import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
 import { describeBytes } from "./words.ts";
 
-export interface PruneOptions extends EnvironmentOptions {
-  /** Milliseconds since a run ended. */
-  readonly olderThan: number;
-  readonly waitLock: number;
-  readonly json: boolean;
-}
-
-export async function prune(options: PruneOptions, context: Context): Promise<number> {
+export async function prune(options: Options<"olderThan" | "waitLock" | "json">, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const { olderThan, waitLock } = options;
   const { core, environment } = await openSettings(context, options, "any");

@@ -10,21 +10,18 @@ import { findLedgerOf, noLedger, openLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { namedRun } from "../run/runs.ts";
 import { connectorTo, openService, type Service } from "../run/session.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
+import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
 import { inColumns, widthsOf } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 
-export interface RemoteStatusOptions extends EnvironmentOptions {
-  readonly run: string | undefined;
-  readonly json: boolean;
-}
+type RemoteStatusOptions = Options<"run" | "json">;
 
 /**
  * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended

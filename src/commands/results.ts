@@ -14,26 +14,17 @@ import { lostRunsOf } from "../run/lost-ledger.ts";
 import { refuseCompressed } from "../run/outputs.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
 import { hasPromises, runOfResults } from "../run/runs.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { writeWhole } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
+import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeActions } from "./summary.ts";
 
-export interface ResultsOptions extends EnvironmentOptions {
-  /** Its id; undefined: the only one that is open, else the last. */
-  readonly run?: string | undefined;
-  /** Every run instead, the oldest first. */
-  readonly all: boolean;
-  /** Replace an existing file. */
-  readonly force: boolean;
-  readonly output?: string | undefined;
-  /** File for a page about the run; promises are written then only to a file that is named. */
-  readonly report?: string | undefined;
-}
+/** With `report`, promises are written only to a file that is named. */
+type ResultsOptions = Options<"run" | "all" | "force" | "output" | "report">;
 
 /** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
@@ -139,14 +130,8 @@ function describeUndecided({ run, inDoubt, inFlight, refused, notSent }: Undecid
   return `Run ${run} is not finished, so some actions have no line yet: ${open.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
-export interface ImportOptions extends EnvironmentOptions {
-  readonly files: readonly string[];
-  readonly run?: string | undefined;
-  readonly waitLock: number;
-}
-
 /** Refills a lost or restored ledger from promises files. */
-export async function importResults(options: ImportOptions, context: Context): Promise<number> {
+export async function importResults(options: Options<"run" | "files" | "waitLock">, context: Context): Promise<number> {
   const { reporter, trace } = context;
   const { run, files, waitLock } = options;
   if (run !== undefined)
@@ -171,13 +156,8 @@ export async function importResults(options: ImportOptions, context: Context): P
   return EXIT_CODES.ok;
 }
 
-export interface FollowOptions extends EnvironmentOptions {
-  readonly run?: string | undefined;
-  readonly json: boolean;
-}
-
 /** Writes the promises of published runs into their files while workers send them. */
-export async function follow(options: FollowOptions, context: Context): Promise<number> {
+export async function follow(options: Options<"run" | "json">, context: Context): Promise<number> {
   const { reporter } = context;
   const { core, environment } = await openSettings(context, options);
   const ends = await followResults(core, { environment, run: options.run });

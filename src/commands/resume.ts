@@ -1,25 +1,15 @@
 /** `tickets resume` */
 
 import { EXIT_CODES } from "../failure.ts";
-import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
-import type { Context } from "./context.ts";
+import { resume as resumeRun } from "../run/resume.ts";
+import type { Options } from "./options.ts";
 import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
-export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "environment" | "startedAt"> {
-  readonly json: boolean;
-  /** File for a page about the run. */
-  readonly report?: string | undefined;
-}
+type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "report" | "json">;
 
-export function resume(options: ResumeOptions, context: Context): Promise<number> {
-  const asked = { report: options.report, verb: "resume", taken: [], isToSend: true };
-  return reported(asked, context, () => resumeAndReport(options, context));
-}
-
-async function resumeAndReport(options: ResumeOptions, context: Context): Promise<number> {
+export const resume = reported("resume", async (options: ResumeOptions, context): Promise<number> => {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const { core, environment } = await openSettings(context, options);
@@ -38,4 +28,4 @@ async function resumeAndReport(options: ResumeOptions, context: Context): Promis
   traceSummary(trace, summary);
   if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
-}
+});

@@ -9,27 +9,16 @@ import { BESIDE_DATABASE, setAside } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { journalPath, sandboxStatePath } from "../run/ledger-of.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { readFaultFile } from "../sandbox/fault-text.ts";
 import { startSandbox } from "../sandbox/server.ts";
 import { findKey } from "../sandbox/service-key.ts";
 import { closeState } from "../sandbox/state.ts";
 import type { Context } from "./context.ts";
+import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
 
 const DEFAULT_PORT = 4010;
-
-export interface SandboxOptions extends EnvironmentOptions {
-  /** Default 4010; 0 takes any free one. */
-  readonly port?: number | undefined;
-  /** Sets the state and what belongs to it aside first, so that a new instance starts. Nothing is deleted. */
-  readonly reset?: boolean | undefined;
-  /** A fault script, YAML or JSON (docs/reference.md#the-sandbox). */
-  readonly faults?: string | undefined;
-  /** Name of the environment variable that holds the key; else `TICKETS_SANDBOX_API_KEY`, else a key file. */
-  readonly keyEnv?: string | undefined;
-}
 
 /**
  * Serves until it is stopped; then everything is closed and 0 returned.
@@ -37,7 +26,10 @@ export interface SandboxOptions extends EnvironmentOptions {
  * @throws Failure `usage` for a taken port, a bad fault script or a key that can't be had; `storage` for a state that
  *   can't be opened; `busy` for `reset` while another process uses the state.
  */
-export async function serveSandbox(options: SandboxOptions, context: Context): Promise<number> {
+export async function serveSandbox(
+  options: Options<"port" | "reset" | "faults" | "keyEnv">,
+  context: Context,
+): Promise<number> {
   const { port = DEFAULT_PORT, reset, keyEnv } = options;
   const { env, stop } = context;
   const { info, out } = context.reporter;

@@ -8,22 +8,17 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
+import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
 import { sayRejects } from "./run-end.ts";
 import { idsOf, shownFields, valueText } from "./shown-fields.ts";
 import { chunkNumber, describeActions } from "./summary.ts";
 
-export interface SettleOptions
-  extends EnvironmentOptions,
-    Omit<SettleSettings, "environment" | "startedAt" | "confirmClose"> {
-  /** Don't ask before a run is closed. */
-  readonly yes?: boolean;
-  readonly json: boolean;
-}
+type SettleOptions = Options<"run" | "chunk" | "first" | "reason" | "yes" | "waitLock" | "json"> &
+  Pick<SettleSettings, "decision">;
 
 /** Without a decision it only shows what has to be decided. */
 export async function settle(options: SettleOptions, context: Context): Promise<number> {

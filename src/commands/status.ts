@@ -11,7 +11,6 @@ import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import {
   chunkActions,
   endedAt,
@@ -25,6 +24,7 @@ import {
 import { hasUnsentRows } from "../run/summary.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
+import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
@@ -33,15 +33,8 @@ import { chunkNumber, describeActions, describeRows, describeSettlement } from "
 import { columnsOf, layOutSentences } from "./table.ts";
 import { describeHolding, sayNeverSent } from "./words.ts";
 
-export interface StatusOptions extends EnvironmentOptions {
-  readonly run: string | undefined;
-  readonly chunk?: number | undefined;
-  /** Milliseconds; an older last success, or none, is exit 4. */
-  readonly maxAge?: number | undefined;
-  /** Numbers for Prometheus go there. */
-  readonly metrics?: string | undefined;
-  readonly json: boolean;
-}
+/** `maxAge`: an older last success, or none, is exit 4. */
+type StatusOptions = Options<"run" | "chunk" | "maxAge" | "metrics" | "json">;
 
 /** Runs that are listed, beside those that are open. */
 const RUNS_SHOWN = 20;

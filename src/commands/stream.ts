@@ -3,44 +3,22 @@
 import { resultsCommand, workCommand } from "../actions/next-command.ts";
 import { count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { sayNothingSent } from "./input-words.ts";
+import type { InputOptions, Options } from "./options.ts";
 import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
 import { leadTo, NEXT, sayRejects } from "./run-end.ts";
 import { traceSummary } from "./trace.ts";
 
-export interface StreamOptions
-  extends EnvironmentOptions,
-    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "mode" | "newLedger" | "publishes"> {
-  readonly dryRun: boolean;
-  readonly json: boolean;
-  /** Don't ask before anything is sent, nor before a second ledger of a service is begun. */
-  readonly yes: boolean;
-  /** Also send what was sent before. */
-  readonly resend: boolean;
-  /** Record the rows as already sent, and send nothing. */
-  readonly adopt: boolean;
-  /** Leave the sending to workers. */
-  readonly publish: boolean;
-  /** File for a page about the run. */
-  readonly report?: string | undefined;
-}
+type StreamOptions = InputOptions &
+  Options<
+    | ("dryRun" | "maxInvalid" | "resend" | "adopt" | "reason" | "yes" | "publish")
+    | ("maxDuration" | "waitLock" | "output" | "moveAside")
+  >;
 
-export function stream(options: StreamOptions, context: Context): Promise<number> {
-  const { report, files, output } = options;
-  const asked = {
-    report,
-    verb: options.dryRun ? "stream --dry-run" : "stream",
-    taken: [...files, output],
-    isToSend: true,
-  };
-  return reported(asked, context, () => streamAndReport(options, context));
-}
-
-async function streamAndReport(options: StreamOptions, context: Context): Promise<number> {
+export const stream = reported("stream", async (options: StreamOptions, context): Promise<number> => {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   trace.files = options.files;
@@ -69,7 +47,7 @@ async function streamAndReport(options: StreamOptions, context: Context): Promis
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   if (settings.environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
-}
+});
 
 /** Asks on a terminal, unless it was answered before. */
 function confirmBy({ yes }: Pick<StreamOptions, "yes">, { reporter, stop }: Context): StreamSettings["confirm"] {

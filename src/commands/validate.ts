@@ -2,34 +2,21 @@
 
 import { count } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
+import type { OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
-import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts";
-import { type InputOptions, plan as planInput } from "../run/validate.ts";
+import { loadSettingsToCheck } from "../run/settings.ts";
+import { plan as planInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";
+import type { InputOptions } from "./options.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
 
-export interface ValidateOptions extends InputOptions, EnvironmentOptions {
-  readonly json: boolean;
-  /** File for a page about what was found. */
-  readonly report?: string | undefined;
-}
-
-export function validate(options: ValidateOptions, context: Context): Promise<number> {
-  const asked = { report: options.report, verb: "validate", taken: options.files, isToSend: false };
-  return reported(asked, context, () => validateAndReport(options, context));
-}
-
-async function validateAndReport(options: ValidateOptions, context: Context): Promise<number> {
+export const validate = reported("validate", async (options: InputOptions, context): Promise<number> => {
   const { reporter, verbose } = context;
-  const core = runContextOf(context);
-  context.trace.files = options.files;
-  const settings = await loadSettingsToCheck(core, options);
-  await using checked = await planInput(core, { ...options, settings });
-  traceChecked(context.trace, checked);
+  await using checked = await checkInput(options, context);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
   const findings = options.json ? reporter : reporter.found;
@@ -42,6 +29,20 @@ async function validateAndReport(options: ValidateOptions, context: Context): Pr
   }
   reporter.info(plan.rows.read === 0 ? `The input has no rows. ${found}` : `Valid. ${found}`);
   return EXIT_CODES.ok;
+});
+
+/** What checking needs of an environment is used only where one is named. */
+export async function checkInput(
+  options: Omit<InputOptions, "report">,
+  context: Context,
+  onRow?: OnRow,
+): ReturnType<typeof planInput> {
+  const core = runContextOf(context);
+  context.trace.files = options.files;
+  const settings = await loadSettingsToCheck(core, options);
+  const checked = await planInput(core, { ...options, settings, onRow });
+  traceChecked(context.trace, checked);
+  return checked;
 }
 
 /** The document of `validate --json`. */

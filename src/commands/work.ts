@@ -1,17 +1,13 @@
 /** `tickets work`: send what was published, here or on other machines. */
 
 import { count, number } from "../actions/text.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
 import { type WorkSettings, work as workOnRuns } from "../run/work.ts";
 import { afterRun } from "./after-run.ts";
 import type { Context } from "./context.ts";
+import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
 
-export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "environment" | "startedAt" | "onRunEnd"> {
-  /** Numbers for Prometheus go there. */
-  readonly metrics?: string | undefined;
-  readonly json: boolean;
-}
+type WorkOptions = Options<"untilIdle" | "maxDuration" | "metrics" | "json">;
 
 export async function work(options: WorkOptions, context: Context): Promise<number> {
   const startedAt = performance.now();

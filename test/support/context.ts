@@ -61,13 +61,13 @@ export const verbs = {
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
   results: command(results, { flags: {}, run: undefined, all: false, force: false }),
-  importResults: command(importResults, { flags: {}, waitLock: 0 }),
+  importResults: command(importResults, { flags: {}, run: undefined, waitLock: 0 }),
   find: command(find, CHECKING),
   env: command(showEnvironment, { ...CHECKING, name: undefined }),
   checkEnvironment: command(checkEnvironment, { ...CHECKING, name: undefined }),
   trust: command(trustConfig, { flags: {} }),
   prune: command(prune, { ...CHECKING, dryRun: false }),
-  sandbox: command(serveSandbox, { flags: {} }),
+  sandbox: command(serveSandbox, { flags: {}, reset: false }),
 };
 type Verb = keyof typeof verbs;
 export type Options<V extends Verb> = Parameters<(typeof verbs)[V]>[0];

@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { completionScript, SHELLS } from "../../../src/cli/completion.ts";
+import { completionScript } from "../../../src/cli/completion.ts";
 import { welcome } from "../../../src/cli/help.ts";
 import { buildProgram } from "../../../src/cli/program.ts";
+import { SHELLS } from "../../../src/commands/options.ts";
 
 function programOf(columns: number): Command {
   const program = buildProgram(async () => undefined);
