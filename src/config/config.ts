@@ -121,7 +121,10 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
     document.role === "user"
       ? keysAt(document.value, []).filter((key) => key !== "environments" && known.includes(key))
       : [];
-  const settings = keysAt(document.value, SANDBOX).filter((key) => Object.hasOwn(SANDBOX_LACKS, key));
+  const settings = keysAt(document.value, SANDBOX).filter(
+    (key) =>
+      Object.hasOwn(SANDBOX_LACKS, key) && (key !== "complete" || valueAt(document.value, [...SANDBOX, key]) === false),
+  );
   return [
     ...misplaced.map((key) =>
       problemAt(
@@ -131,15 +134,6 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
       ),
     ),
     ...settings.map((key) => problemAt(document, [...SANDBOX, key], SANDBOX_LACKS[key] ?? "")),
-    ...(valueAt(document.value, [...SANDBOX, "complete"]) === false
-      ? [
-          problemAt(
-            document,
-            [...SANDBOX, "complete"],
-            "the sandbox is always complete: nothing else registers events there",
-          ),
-        ]
-      : []),
   ];
 }
 
@@ -151,6 +145,8 @@ const SANDBOX_LACKS: Readonly<Record<string, string>> = {
   sameServiceAs: "the sandbox is a separate service on this machine",
   tls: "the sandbox is reached without TLS; give the environment another name",
   ledger: "the sandbox keeps its ledger on this machine, as it does its service; give the environment another name",
+  // Only where it says false.
+  complete: "the sandbox is always complete: nothing else registers events there",
 };
 
 const problemAt = (document: ConfigDocument, path: ConfigPath, message: string): ConfigProblem => ({

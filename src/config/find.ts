@@ -21,8 +21,11 @@ export interface FoundDocument extends ConfigDocument {
 const NAME = "tickets";
 const DATA = [".yaml", ".yml", ".json"];
 const SCRIPTS = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
-const PROJECT_STEMS = [`${NAME}.config`, `.${NAME}rc`];
-const USER_STEMS = ["config"];
+/** What the files of a folder are called: with an ending, and without. */
+const PLACES = {
+  project: { stems: [`${NAME}.config`, `.${NAME}rc`], others: [`.${NAME}rc`, "package.json"] },
+  user: { stems: ["config"], others: [] },
+};
 const NO_SCRIPTS =
   "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.";
 
@@ -42,14 +45,10 @@ export async function findConfigs(search: Search): Promise<readonly FoundDocumen
     const by = configFlag === undefined ? "TICKETS_CONFIG" : "--config";
     return [await readChosen(toPath(chosen, cwd, env), by, search)];
   }
-  const others = [`.${NAME}rc`, "package.json"];
-  const project = await readPlace(cwd, PROJECT_STEMS, others, search);
+  const project = await readPlace(cwd, "project", search);
   const userDirectory = userConfigDirectory(env);
-  const user = userDirectory === undefined ? undefined : await readPlace(userDirectory, USER_STEMS, [], search);
-  return [
-    ...(project === undefined ? [] : [{ ...project, role: "project" as const }]),
-    ...(user === undefined ? [] : [{ ...user, role: "user" as const }]),
-  ];
+  const user = userDirectory === undefined ? undefined : await readPlace(userDirectory, "user", search);
+  return [project, user].filter((document) => document !== undefined);
 }
 
 async function readChosen(file: string, by: string, search: Search): Promise<FoundDocument> {
@@ -60,23 +59,23 @@ async function readChosen(file: string, by: string, search: Search): Promise<Fou
     throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json.`, {
       hint: "Name the file that holds the settings, or give it one of these endings.",
     });
-  const document = await readConfig(file, search);
-  if (document === undefined)
-    throw new Failure("usage", `${file} (${by}) has no key "${NAME}".`, {
-      hint: "Put the settings under that key, or name another file.",
-    });
-  return { ...document, role: "chosen" };
+  const document = await readConfig(file, "chosen", search);
+  if (document !== undefined) return document;
+  throw new Failure("usage", `${file} (${by}) has no key "${NAME}".`, {
+    hint: "Put the settings under that key, or name another file.",
+  });
 }
 
 /** The one config of a directory, or none. */
-async function readPlace(directory: string, stems: readonly string[], others: readonly string[], search: Search) {
+async function readPlace(directory: string, role: "project" | "user", search: Search) {
+  const { stems, others } = PLACES[role];
   const withEndings = (endings: readonly string[]) => stems.flatMap((stem) => endings.map((ending) => stem + ending));
   const [script] = await present(directory, withEndings(SCRIPTS));
   if (script !== undefined)
     throw new Failure("usage", `${displayPath(script, search.cwd)} is a script and is not run.`, { hint: NO_SCRIPTS });
-  const found: Omit<FoundDocument, "role">[] = [];
+  const found: FoundDocument[] = [];
   for (const file of await present(directory, [...withEndings(DATA), ...others])) {
-    const document = await readConfig(file, search);
+    const document = await readConfig(file, role, search);
     if (document !== undefined) found.push(document);
   }
   if (found.length > 1) {
@@ -108,15 +107,20 @@ async function present(directory: string, names: readonly string[]): Promise<rea
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Undefined for a package.json without the key. A shell's <(...) gives its bytes once, if at all, so it is read as a stream. */
-async function readConfig(file: string, { signal }: Search): Promise<Omit<FoundDocument, "role"> | undefined> {
+async function readConfig(
+  file: string,
+  role: FoundDocument["role"],
+  { signal }: Search,
+): Promise<FoundDocument | undefined> {
+  const parse = (text: string) => parseText(file, text, role);
   const refuse = (why: string, cause?: unknown): Failure => unreadable(file, why, cause);
   const found = await stat(file).catch(() => undefined);
   if (found?.isFile() !== true || found.size > MOST_BYTES)
-    return parseText(file, await readSmall(file, MOST_BYTES, refuse, signal));
+    return parse(await readSmall(file, MOST_BYTES, refuse, signal));
   try {
-    const result = await openExplorer().load(file);
+    const result = await openExplorer(parse).load(file);
     // An empty file has no text to load: an empty config.
-    return result?.isEmpty === true ? await parseText(file, "") : result?.config;
+    return result?.isEmpty === true ? await parse("") : result?.config;
   } catch (cause) {
     throw cause instanceof Failure ? cause : refuse(whyUnreadable(cause), cause);
   }
@@ -130,28 +134,24 @@ async function readConfig(file: string, { signal }: Search): Promise<Omit<FoundD
  * this file, which holds none. It looks before it returns, so nothing else sees the other folder. `process.chdir` would
  * mislead everything that is being read by a relative path, fails in a worker, and may find no way back.
  */
-function openExplorer() {
+function openExplorer(parse: (text: string) => Promise<FoundDocument | undefined>) {
   const { cwd } = process;
   process.cwd = () => import.meta.dirname;
   try {
-    const loaders = Object.fromEntries([...DATA, "noExt"].map((ending) => [ending, loadText]));
+    // The key of a package.json is taken out again by cosmiconfig.
+    const load = async (file: string, text: string) => (isPackage(file) ? { [NAME]: await parse(text) } : parse(text));
+    const loaders = Object.fromEntries([...DATA, "noExt"].map((ending) => [ending, load]));
     return cosmiconfig(NAME, { searchPlaces: [], loaders, cache: false });
   } finally {
     process.cwd = cwd;
   }
 }
 
-/** The key of a package.json is taken out again by cosmiconfig. */
-async function loadText(file: string, text: string): Promise<unknown> {
-  const document = await parseText(file, text);
-  return isPackage(file) ? { [NAME]: document } : document;
-}
-
-async function parseText(file: string, text: string): Promise<Omit<FoundDocument, "role"> | undefined> {
+async function parseText(file: string, text: string, role: FoundDocument["role"]): Promise<FoundDocument | undefined> {
   // The parser of YAML is a large part of a command's start.
   const { parseConfigText } = await import("./parse-document.ts");
   const document = parseConfigText(file, text, isPackage(file) ? NAME : undefined);
-  return document && { ...document, digest: digestOfConfig(text) };
+  return document && { ...document, digest: digestOfConfig(text), role };
 }
 
 const isPackage = (file: string): boolean => basename(file, extname(file)) === "package";

@@ -1,24 +1,29 @@
-/** The source and the mapper of each input file. */
+/** The source and the mapper of each input file, with the lookup files of the source; and what of the config shows only then. */
 
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import { cleanText } from "../actions/text.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText, displayPath } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
+import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
+import { Failure } from "../failure.ts";
 import { actionOfFileName } from "../map/columns.ts";
 import { createMapper } from "../map/create-mapper.ts";
+import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
+import { MappingError } from "../map/mapping-error.ts";
 import type { FileFinding, MappingRule } from "../map/rules.ts";
-import { selectSource } from "../map/select-source.ts";
+import { hintOfNoSource, selectSource } from "../map/select-source.ts";
 import type { SourceConfig } from "../map/source.ts";
 import { madeBy } from "../plan/guard.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
-import type { Input } from "../read/input.ts";
+import { findingsOfText } from "../read/content.ts";
+import { type Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
+import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
 import { INPUT_RULES } from "../read/rules.ts";
-import { atItsPlace, withSourcesNamed } from "./config-faults.ts";
-import { lookupFailure, readLookups } from "./lookups.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {
@@ -92,7 +97,7 @@ export function createMappers(options: MapperOptions): Mappers {
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
 /** Reports a finding in a lookup file: a warning becomes a problem of the run, an error ends it. */
-function reportOf({ problems }: MapperOptions): Parameters<typeof readLookups>[2] {
+function reportOf({ problems }: MapperOptions): Report {
   return (lookup, { line, ...finding }) => {
     const { rule } = finding;
     if (problems.severityOf(rule) === "error")
@@ -137,4 +142,119 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     retract: (actions) => mapper.retract?.(actions),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
+}
+
+type Report = (file: string, finding: Finding & { readonly line: number }) => void;
+
+/** Reads all of them into memory. */
+async function readLookups(
+  source: SourceConfig | undefined,
+  signal: AbortSignal,
+  report: Report,
+): Promise<ReadonlyMap<string, LookupTable>> {
+  const tables = new Map<string, LookupTable>();
+  for (const [name, lookup] of Object.entries(source?.lookup ?? {}))
+    tables.set(name, await readLookup(name, lookup, signal, report));
+  return tables;
+}
+
+async function readLookup(
+  name: string,
+  { file, csv }: NonNullable<SourceConfig["lookup"]>[string],
+  signal: AbortSignal,
+  report: Report,
+): Promise<LookupTable> {
+  const [found, another] = await resolveInputs([file], { signal });
+  if (another !== undefined)
+    throw new Failure("usage", `The lookup ${name} takes one file, but ${cleanText(file, 200)} matches several.`, {
+      hint: "Name one file in the lookup of the source.",
+    });
+  if (found === undefined)
+    throw new Failure("usage", `The lookup file ${file} is missing.`, {
+      hint: "Export it too, or correct file in the lookup of the source.",
+    });
+  await using input = await openInput(found, { signal, ...readingOf(csv && { csv }) });
+  if (input.header === undefined)
+    throw new Failure("usage", `The lookup file ${file} is not a table with a header.`, {
+      hint: "A lookup reads CSV or TSV whose first line names the columns.",
+    });
+  const rows: (readonly string[])[] = [];
+  for await (const batch of input.batches())
+    for (const row of batch)
+      if (row.kind === "cells") {
+        for (const finding of row.findings ?? []) report(file, { ...finding, line: row.line });
+        rows.push(row.cells);
+      } else if (row.kind === "malformed") {
+        const [finding] = row.findings;
+        throw lookupFailure(file, row.line, finding ?? { message: "can't be read.", hint: "Export the file again." });
+      }
+  for (const finding of findingsOfText(input)) report(file, { line: 1, ...finding });
+  return { file, header: input.header, rows };
+}
+
+const lookupFailure = (
+  file: string,
+  line: number,
+  { message, hint }: Pick<Finding, "message" | "hint">,
+  code: "usage" | "input-invalid" = "usage",
+): Failure => new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, { hint });
+
+/** What a source's config says about how its files are read. */
+export function readingOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
+  const { encoding, delimiter, header, ...dialect } = source?.csv ?? {};
+  const headerLine: number | "none" | undefined = header === undefined || header === "none" ? header : Number(header);
+  return {
+    ...(encoding !== undefined && { encoding }),
+    rows: source?.rows,
+    csv: { delimiter, headerLine, dialect } as const,
+  };
+}
+
+/** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
+function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
+  if (!(cause instanceof MappingError)) return cause;
+  const document = config.documents.find((each) => isDeclared(each, cause.keys));
+  if (document === undefined) return cause;
+  const faults = [cause, ...cause.others].map((fault) => {
+    const { file, line, column } = positionAt(document, fault.keys);
+    const hint = hintOfComments(document, fault) ?? fault.hint;
+    return { line, column, hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
+  });
+  const [only] = faults;
+  if (faults.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
+  const lines = faults
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ text, hint }, at, all) => {
+      // A hint shared by several in a row is given after the last of them.
+      return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
+    });
+  const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
+  return new Failure("usage", message, { cause, nothingSent: true });
+}
+
+/** `Line 19 holds it as a comment`, for fields without a rule. */
+function hintOfComments(document: ConfigDocument, { keys, missing }: MappingError): string | undefined {
+  const from = positionAt(document, keys.slice(0, 2), "key").line;
+  const sources = keysAt(document.value, ["sources"]).map(
+    (name) => positionAt(document, ["sources", name], "key").line,
+  );
+  const to = Math.min(...sources.filter((line) => line > from), Number.POSITIVE_INFINITY);
+  const found = missing.flatMap((field) => {
+    const comment = document.commentedKeys.find(({ key, line }) => key === field && line > from && line < to);
+    return comment === undefined ? [] : [`line ${comment.line} holds ${field} as a comment`];
+  });
+  if (found.length === 0) return undefined;
+  const text = found.join(", ");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: fill it in and remove the #.`;
+}
+
+/** Whether it is this file that holds the source, or what else the keys begin with. */
+const isDeclared = ({ value }: ConfigDocument, [top = "", name]: readonly (string | number)[]): boolean =>
+  keysAt(value, [top]).includes(String(name));
+
+/** Adds the config's sources to a failure of an input that no source matched. */
+function withSourcesNamed(cause: unknown, config: Config, fileName: string): unknown {
+  if (!(cause instanceof Failure) || cause.code !== "usage") return cause;
+  const more = hintOfNoSource(config.sources, fileName);
+  return cause.with({ hint: cause.hint === undefined ? more : `${cause.hint}\n${more}` });
 }

@@ -17,9 +17,8 @@ import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import { readingOf } from "./lookups.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
-import { createMappers, type OnRow } from "./mappers.ts";
+import { createMappers, type OnRow, readingOf } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
 import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
 import { allMarksOf, decidingPlaces, namingPersons, type UnderstoodInput } from "./understood.ts";
@@ -150,10 +149,8 @@ export async function reportChecked(
   shown: Ledger["reported"],
 ): Promise<Checked> {
   const { known, isNews } = await shownBefore(found.problems, shown);
-  const { files, plan, problems, understood, decidedAt, namesPerson } = found;
-  const checked = { files, plan, problems, understood, decidedAt, namesPerson };
-  progress.happened({ kind: "input checked", checked, shown: known });
-  return { ...checked, isNews };
+  progress.happened({ kind: "input checked", checked: found, shown: known });
+  return { ...found, isNews };
 }
 
 /** Which of these warnings an earlier command has shown, by their marks, and whether something changed of which none has. */
