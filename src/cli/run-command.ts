@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { cleanText, quoted } from "../actions/text.ts";
 import type { Given } from "../commands/options.ts";
 import { failureText } from "../commands/reporter.ts";
-import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
+import { keepTrace, newTrace } from "../commands/trace.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Flags, toOptions } from "./flags.ts";
@@ -83,7 +83,10 @@ export async function runCommand(
     explained = await explain(failure);
     exitCode = explained?.exitCode ?? EXIT_CODES.ok;
     terminal.progress(undefined);
-    if (explained !== undefined) sayFailure(terminal, explained);
+    if (explained !== undefined) {
+      const { code, hint } = explained;
+      terminal.error(failureText(explained), { event: "failure", code, hint, exitCode });
+    }
     // A program that reads the document should find one, whatever happened.
     if (json && failure instanceof Failure && explained !== undefined)
       terminal.out(`${JSON.stringify(failureDocument(explained))}\n`);
@@ -105,7 +108,12 @@ export async function runCommand(
     const { afterRun } = await import("../commands/after-run.ts");
     await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, metrics);
   }
-  sayEnd(terminal, trace, { command, exitCode, durationMs });
+  const { summary, run } = trace;
+  trace.sending = run;
+  terminal.log(`${command} ends with exit code ${exitCode}`, {
+    ...{ event: "command.ended", command, exitCode, durationMs },
+    ...{ counts: summary?.actions, next: summary?.next ?? undefined },
+  });
   terminal.end(exitCode);
   logFile?.[Symbol.dispose]();
   return exitCode;
@@ -147,31 +155,11 @@ function hearWarnings(terminal: Terminal): void {
   process.on("warning", ({ name, message }) => terminal.warn(`${name}: ${cleanText(message, 500)}`));
 }
 
-function sayFailure(terminal: Terminal, explained: Explained): void {
-  const { code, hint, exitCode } = explained;
-  terminal.error(failureText(explained), { event: "failure", code, hint, exitCode });
-}
-
 /** The document of a command that has no result. */
 const failureDocument = ({ code, message, hint, exitCode }: Explained): object => ({
   error: { code, message, hint: hint ?? null },
   exitCode,
 });
-
-function sayEnd(
-  terminal: Terminal,
-  trace: Trace,
-  ended: { readonly command: string; readonly exitCode: number; readonly durationMs: number },
-): void {
-  const { summary, run } = trace;
-  trace.sending = run;
-  terminal.log(`${ended.command} ends with exit code ${ended.exitCode}`, {
-    event: "command.ended",
-    counts: summary?.actions,
-    next: summary?.next ?? undefined,
-    ...ended,
-  });
-}
 
 function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {
   if (isStop(failure, stop)) return `stopped by ${stop.reason}`;

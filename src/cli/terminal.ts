@@ -3,9 +3,11 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import { cleanLines, count, escapeUnseen, number } from "../actions/text.ts";
+import { cleanLines, cleanText, count, escapeUnseen, number } from "../actions/text.ts";
 import type { LogEvent } from "../commands/log-events.ts";
-import type { Findings, ProgressState, Reporter } from "../commands/reporter.ts";
+import type { Findings, Reporter } from "../commands/reporter.ts";
+import { seconds } from "../commands/summary.ts";
+import type { WorkUnderWay } from "../run/progress.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LogFormat, type LogLevel, logLine } from "./log-line.ts";
 import { wrapLines } from "./wrap.ts";
@@ -199,7 +201,7 @@ interface Pace {
 }
 
 /** How much of the work is done, 0 to 1. */
-const shareOf = ({ done, total, share }: ProgressState): number | undefined =>
+const shareOf = ({ done, total, share }: WorkUnderWay): number | undefined =>
   total === undefined ? share : done / Math.max(1, total);
 
 /** What a narrow line keeps, most needed first: what is under way always stands in it. */
@@ -207,18 +209,18 @@ const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate", "att
 
 /** `sending 5,000 of 12,000 actions · 41% · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
 export function describeProgress(
-  state: ProgressState,
+  state: WorkUnderWay,
   pace: Omit<Pace, "doing">,
   now: number,
   room = Number.POSITIVE_INFINITY,
 ): string {
-  const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, note } = state;
+  const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, waiting } = state;
   const elapsed = (now - pace.startedAt) / 1000;
   const perSecond = elapsed >= 0.5 ? (done - pace.startedWith) / elapsed : 0;
   const share = shareOf(state) ?? 0;
   const gained = elapsed >= 0.5 ? share - (pace.startedShare ?? 0) : 0;
   // In the order in which they stand in the line.
-  const parts: Readonly<Record<(typeof MOST_NEEDED)[number], string | false>> = {
+  const parts: Readonly<Record<(typeof MOST_NEEDED)[number], string | false | undefined>> = {
     amount: ` ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`,
     // Rounded down: what is not done is never called 100%.
     share: share > 0 && ` · ${Math.floor(100 * share)}%`,
@@ -228,20 +230,18 @@ export function describeProgress(
     left: gained > 0 && share < 1 && ` · ${describeSeconds((elapsed * (1 - share)) / gained)} left`,
     rejected: rejected > 0 && ` · ${number(rejected)} rejected`,
     attempt: attempts > 1 && ` · attempt ${attempts}`,
-    note: note !== undefined && ` · ${note}`,
+    note: waiting && ` · ${cleanText(waiting.detail, 60)}; trying again in ${seconds(waiting.waitMs)}`,
   };
+  const shown: Partial<Record<string, string>> = {};
   let free = room - doing.length;
-  const isShown = new Set<string>();
   for (const name of MOST_NEEDED) {
-    const { length } = parts[name] || "";
-    if (length > free) continue;
-    free -= length;
-    isShown.add(name);
+    const text = parts[name] || "";
+    if (text.length > free) continue;
+    free -= text.length;
+    shown[name] = text;
   }
-  return Object.entries(parts).reduce(
-    (line, [name, text]) => (isShown.has(name) ? `${line}${text || ""}` : line),
-    doing,
-  );
+  const inOrder = Object.keys(parts).map((name) => shown[name] ?? "");
+  return `${doing}${inOrder.join("")}`;
 }
 
 function describeSeconds(seconds: number): string {

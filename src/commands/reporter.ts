@@ -26,19 +26,11 @@ export interface Reporter extends Findings {
   /** For logs only: what people see otherwise, or need not know. */
   readonly log: (text: string, about: LogEvent) => void;
   /** Replaces what is shown of the work under way; undefined ends it. */
-  readonly progress: (state: ProgressState | undefined) => void;
+  readonly progress: (work: WorkUnderWay | undefined) => void;
   /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
   readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Data for programs. */
   readonly out: (text: string) => void;
-}
-
-/** The work under way, with what holds it up in words. */
-export interface ProgressState extends Omit<WorkUnderWay, "doing" | "waiting"> {
-  /** What is going on, such as `checking` or `sending`. */
-  readonly doing: string;
-  /** Something that holds the work up, such as a wait before a retry. */
-  readonly note?: string;
 }
 
 /** What is wrong, and below it what to do. */

@@ -5,10 +5,10 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { statusCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
+import { cleanText, count, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { refuseCompressed } from "../run/outputs.ts";
@@ -21,7 +21,7 @@ import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
-import { describeActions } from "./summary.ts";
+import { describeActions, listOf } from "./summary.ts";
 
 /** With `report`, promises are written only to a file that is named. */
 type ResultsOptions = Options<"run" | "all" | "force" | "output" | "report">;
@@ -62,7 +62,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   const problem = await lostRunsOf(environment, ledger, cwd);
   const runs = all ? (await ledger.runs()).filter(hasPromises) : [await runOfResults(ledger, id, environment)];
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
-  const undecided = await undecidedOf(ledger, runs);
+  const undecided = await undecidedOf(ledger, runs, environment);
   if (output === undefined || output === "-")
     await pipeline(Readable.from(linesOf(ledger, runs, undefined, safeCsv)), stdout, { end: false });
   else {
@@ -85,7 +85,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     const ofRuns = runs.length !== 1 ? count(runs.length, "run") : `run ${runs[0]?.run}`;
     reporter.info(`${count(lines, "line")} of ${ofRuns} written to ${shown}.`);
   }
-  for (const counts of undecided) reporter.warn(describeUndecided(counts, environment));
+  for (const sentence of undecided) reporter.warn(sentence);
   if (problem === undefined) return EXIT_CODES.ok;
   reporter.error(failureText(problem));
   return EXIT_CODES.usage;
@@ -105,29 +105,18 @@ async function* linesOf(
     }
 }
 
-type Undecided = RunCounts & { readonly run: string };
-
-/** Runs of which something has no line yet. */
-async function undecidedOf(ledger: Ledger, runs: readonly Run[]): Promise<readonly Undecided[]> {
+/** `Run 4ba62e61 is not finished, so some actions have no line yet: 10 in doubt, 20 not sent. …` */
+async function undecidedOf(ledger: Ledger, runs: readonly Run[], environment: Environment): Promise<readonly string[]> {
   const undecided = [];
-  for (const run of runs) {
-    const counts = await ledger.counts(run.number);
-    if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
-      undecided.push({ run: run.run, ...counts });
+  for (const { number, run, state } of runs) {
+    const { inDoubt, inFlight, refused, notSent } = await ledger.counts(number);
+    if (inDoubt + inFlight + refused === 0 && state !== "open") continue;
+    const open = listOf({ "in doubt": inDoubt, "in flight": inFlight, refused, "not sent": notSent });
+    undecided.push(
+      `Run ${run} is not finished, so some actions have no line yet: ${open}. Look: ${statusCommand(environment, run)}`,
+    );
   }
   return undecided;
-}
-
-/** `Run 4ba62e61 is not finished, so some actions have no line yet: 10 in doubt, 20 not sent. …` */
-function describeUndecided({ run, inDoubt, inFlight, refused, notSent }: Undecided, environment: Environment): string {
-  const parts = [
-    [inDoubt, "in doubt"],
-    [inFlight, "in flight"],
-    [refused, "refused"],
-    [notSent, "not sent"],
-  ] as const;
-  const open = parts.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`);
-  return `Run ${run} is not finished, so some actions have no line yet: ${open.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
 /** Refills a lost or restored ledger from promises files. */

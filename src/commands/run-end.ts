@@ -12,7 +12,7 @@ import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { chunkNumber, describeActions, describeUnsentRows } from "./summary.ts";
+import { chunkNumber, describeActions, describeUnsentRows, listOf, seconds } from "./summary.ts";
 
 /** Says how a run ended, lane by lane. */
 export function sayRunEnd(end: RunEnd, context: Context): void {
@@ -72,12 +72,9 @@ function sayByAction(
   { byAction, actions: { alreadySent } }: RunEnd["summary"],
   sent: number,
 ): void {
-  const kinds = Object.entries(byAction).filter(([, actions]) => actions > 0);
-  if (sent === 0 || kinds.length < 2) return;
-  const including = alreadySent > 0 ? ", including those not sent again" : "";
-  reporter.info(
-    `By action${including}: ${kinds.map(([action, actions]) => `${number(actions)} ${action}`).join(", ")}.`,
-  );
+  const kinds = Object.values(byAction).filter((actions) => actions > 0).length;
+  if (sent === 0 || kinds < 2) return;
+  reporter.info(`By action${alreadySent > 0 ? ", including those not sent again" : ""}: ${listOf(byAction)}.`);
 }
 
 /** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
@@ -175,6 +172,3 @@ export function leadTo({ rows, actions }: RunEnd["summary"], kind: Stop["kind"])
   if (kind !== "finished" || isToFix) return NEXT[kind];
   return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
 }
-
-/** `1.5 s` */
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

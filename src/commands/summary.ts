@@ -32,7 +32,7 @@ const backParts = ({ alreadySent, changed, late, unclear }: Omit<ActionCounts, "
 export const describeBack = ({ held, ...actions }: ActionCounts): string => listOf({ ...backParts(actions), held });
 
 /** `2 rejected, 40 already sent`: every part that is not zero. */
-const listOf = (parts: Readonly<Record<string, number>>): string =>
+export const listOf = (parts: Readonly<Record<string, number>>): string =>
   Object.entries(parts)
     .filter(([, value]) => value > 0)
     .map(([part, value]) => `${number(value)} ${part}`)
@@ -69,3 +69,6 @@ export function describeSettlement(
 ): string {
   return `as ${decision} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }
+
+/** `1.5 s` */
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -6,15 +6,14 @@ import { displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import type { LockHolder, Settlement } from "../ledger/ledger.ts";
-import type { OpenedLedger, Progress, RunEvent, WorkUnderWay } from "../run/progress.ts";
+import type { OpenedLedger, Progress, RunEvent } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { localTime, localTimes } from "./local-time.ts";
-import type { ProgressState } from "./reporter.ts";
-import { sayRunEnd, sayStops, seconds } from "./run-end.ts";
-import { describeSettlement } from "./summary.ts";
+import { sayRunEnd, sayStops } from "./run-end.ts";
+import { describeSettlement, listOf, seconds } from "./summary.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -150,13 +149,8 @@ const WORDS: Words = {
   "run done": ({ run, environment, exitCode, counts }, { reporter, trace }) => {
     trace.sending = undefined;
     const { accepted, rejected, settled, notSent } = counts;
-    const parts = [
-      `${number(accepted)} accepted`,
-      ...(rejected > 0 ? [`${number(rejected)} rejected`] : []),
-      ...(settled > 0 ? [`${number(settled)} settled as sent`] : []),
-      ...(notSent > 0 ? [`${number(notSent)} not sent`] : []),
-    ];
-    reporter.info(`Run ${run} is done: ${parts.join(", ")}.`, {
+    const others = listOf({ rejected, "settled as sent": settled, "not sent": notSent });
+    reporter.info(`Run ${run} is done: ${number(accepted)} accepted${others === "" ? "" : `, ${others}`}.`, {
       ...{ event: "run.ended", counts: { accepted, rejected, settled, notSent }, exitCode },
     });
     reporter.info(`To write its promises, where it was published: ${resultsCommand(environment, run, "--follow")}`);
@@ -214,12 +208,6 @@ function describeElsewhere(why: WhyElsewhere, cwd: string): string {
   }
 }
 
-/** What is under way, with what holds it up in words. */
-function toProgressState({ waiting, ...work }: WorkUnderWay): ProgressState {
-  if (waiting === undefined) return work;
-  return { ...work, note: `${cleanText(waiting.detail, 60)}; trying again in ${seconds(waiting.waitMs)}` };
-}
-
 /** What the core reports, in the words of a command. */
 export function progressOf(context: Context): Progress {
   return {
@@ -228,7 +216,7 @@ export function progressOf(context: Context): Progress {
       const say = WORDS[event.kind] as (event: RunEvent, context: Context) => void;
       say(event, context);
     },
-    advanced: (work) => context.reporter.progress(work && toProgressState(work)),
+    advanced: context.reporter.progress,
   };
 }
 

@@ -17,7 +17,6 @@ import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
 import { prune } from "../../src/commands/prune.ts";
 import { remoteStatus } from "../../src/commands/remote-status.ts";
-import type { ProgressState } from "../../src/commands/reporter.ts";
 import { importResults, results } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { serveSandbox } from "../../src/commands/sandbox.ts";
@@ -28,6 +27,7 @@ import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { BALLAST_BYTES } from "../../src/ledger/sqlite-file.ts";
+import type { WorkUnderWay } from "../../src/run/progress.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/stop.ts";
@@ -76,7 +76,7 @@ const KEY = "key-of-the-test";
 
 /** What a command does while it runs, so that a test can act at that moment. */
 interface Watch {
-  readonly onProgress?: (state: ProgressState) => void;
+  readonly onProgress?: (state: WorkUnderWay) => void;
   readonly onDetail?: (text: string, asked: Asked) => void;
 }
 

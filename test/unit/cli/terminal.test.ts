@@ -1,10 +1,10 @@
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
-import type { ProgressState } from "../../../src/commands/reporter.ts";
+import type { WorkUnderWay } from "../../../src/run/progress.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
-async function reported(state: ProgressState, before?: ProgressState): Promise<string> {
+async function reported(state: WorkUnderWay, before?: WorkUnderWay): Promise<string> {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => {
     vi.useRealTimers();
