@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Column } from "./evidence.ts";
 import type { View } from "./fields.ts";
-import { areLogStates, areStatuses, isLogStateName, namesLoss, namesRowKind, says } from "./header-words.ts";
+import { areLogStates, areStatuses, namesLoss, namesRowKind, says } from "./header-words.ts";
 import { called, followsRefunds, type Roles } from "./roles.ts";
 import { isOfEvents } from "./row-action.ts";
 import { eachAsked } from "./ticket-rules.ts";
@@ -47,7 +47,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isState = says(name, "status");
   if (isOfEvents(action)) return isState && hasFewValues ? "status" : undefined;
   const saysLoss = !isLoss && namesLoss(name) && timeKind !== "other";
-  const saysLetIn = isLog && isLogStateName(name);
+  const saysLetIn = isLog && says(name, "logState");
   if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysLetIn ? "blank" : undefined;
   const values = [...column.values.keys()];
   const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;

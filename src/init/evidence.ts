@@ -64,14 +64,12 @@ interface AmountReading {
   readonly read: (text: string) => string | undefined;
 }
 
-export interface Amounts {
+interface Amounts {
   readonly signs: readonly string[];
   /** Ways that read most texts, the best first; several of them when the marks leave it open. */
   readonly readings: readonly [AmountReading, ...AmountReading[]];
   /** A text that the readings take differently, else the longest. */
   readonly example: string;
-  /** As a price is written without any rule, and in no other way. */
-  readonly isPlain: boolean;
   /** Texts without a digit, such as Free. */
   readonly words: readonly string[];
 }
@@ -332,9 +330,7 @@ function amountsOf(column: Cells): Amounts | undefined {
     way === undefined ? [] : [{ ...way, example: way.read(example) }],
   );
   if (reading === undefined) return undefined;
-  const isPlain =
-    signs.length === 0 && others.length === 0 && reading.decimal === "." && reading.thousands === undefined;
-  return { signs, example, readings: [reading, ...others], isPlain, words };
+  return { signs, example, readings: [reading, ...others], words };
 }
 
 /** Of so many words beside amounts the user can say what each means. */

@@ -3,13 +3,13 @@
 import { type ActionName, actionsThat } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { type Column, holdsEmails } from "./evidence.ts";
-import { isEventIdName, isIdName, joinedWords, namesBefore, TRAITS } from "./header-words.ts";
-import { priceLines } from "./price-rules.ts";
+import { isEventIdName, isIdName, joinedWords, says, TRAITS } from "./header-words.ts";
+import { priceLines, unreadPrice } from "./price-rules.ts";
 import { calledBy, type Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
-import { isTimeField, type OrderTime, oneOf, orderTimeLines, timeRule } from "./time-rules.ts";
-import { alsoText, ask, choice, differText, type Entry, flow, inner, type Line, rowsText, template } from "./yaml.ts";
+import { isTimeField, noOrderTime, type OrderTime, oneOf, orderTimeLines, timeRule } from "./time-rules.ts";
+import { alsoText, ask, choice, differText, flow, inner, type Line, rowsText, template } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
 export interface View {
@@ -23,78 +23,69 @@ export interface View {
 interface Guess {
   /** Columns that may hold it, the surest first. */
   candidates(view: View): readonly Column[];
-  /** What is written by them. */
-  written(view: View, first: Column, others: readonly Column[]): readonly Line[];
-  /** What is written without one. */
-  missing?(view: View): readonly Line[];
+  /** The note beside the column, or all that is written. */
+  written(view: View, first: Column, others: readonly Column[]): string | readonly Line[];
+  /** What is asked without a column, or all that is written then. */
+  missing?(view: View): string | readonly Line[];
 }
-
-const entry = (key: string, value: string, note?: string): readonly Entry[] => [{ key, value, note }];
 
 const isSale = ({ action }: View): boolean => action === "soldTicket";
 
 /** The lists below say for which action, and in which order it is written. */
 const GUESSES = {
   eventId: {
-    candidates: (view) =>
-      isOfEvents(view.action)
-        ? idsOfEvents(view.roles)
-        : view.roles.find("eventId").filter((id) => id !== view.roles.ticket),
-    written(view, id, others) {
-      if (isOfEvents(view.action)) return entry("eventId", template(id), "guess by name");
+    candidates: ({ action, roles }) =>
+      isOfEvents(action) ? idsOfEvents(roles) : roles.find("eventId").filter((id) => id !== roles.ticket),
+    written({ action }, id, others) {
+      if (isOfEvents(action)) return "guess by name";
       const shown = `${differText(id)}${alsoText(others)}`;
-      if (isEventIdName(id.name)) return entry("eventId", template(id), `guess by name: ${shown}`);
-      return entry("eventId", ask("the id of the event"), `or ${template(id)}, if that is one: ${shown}`);
+      if (isEventIdName(id.name)) return `guess by name: ${shown}`;
+      const note = `or ${template(id)}, if that is one: ${shown}`;
+      return [{ key: "eventId", value: ask("the id of the event"), note }];
     },
-    missing: (view) => {
+    missing({ action }) {
       const value = ask("the id of the event: no column has such a name");
-      return [{ key: "eventId", value, ofThisFile: isOfEvents(view.action) ? undefined : "eventId" }];
+      return [{ key: "eventId", value, ofThisFile: isOfEvents(action) ? undefined : "eventId" }];
     },
   },
   ticketId: {
     candidates: (view) => (isSale(view) ? soldTickets(view.roles) : knownTickets(view.roles)),
     written(view, id, others) {
       const key = fold(id.name) === "nftid" ? "nftId" : "ticketId";
-      if (!isSale(view)) return entry(key, template(id), `guess by name: ${differText(id)}`);
-      const { allRows, rows } = view.roles;
-      const where = id.isUnique ? allRows : `${id.distinct} of ${rowsText(rows.length)}`;
-      return entry("ticketId", template(id), `guess: different in ${where}${alsoText(others)}`);
+      if (!isSale(view)) return [{ key, value: template(id), note: `guess by name: ${differText(id)}` }];
+      const where = id.isUnique ? view.roles.allRows : `${id.distinct} of ${rowsText(id.rows)}`;
+      return `guess: different in ${where}${alsoText(others)}`;
     },
     missing: (view) => (isSale(view) ? unnamedTicket(view.roles) : unknownTicket(view.roles)),
   },
   userId: {
-    candidates: ({ roles, action }) => {
+    candidates({ roles, action }) {
       const found = new Set([...roles.find("userId"), ...roles.all.filter(holdsEmails)]);
-      found.delete(roles.ticket as Column);
       // Of two users, who gives the ticket away is none.
-      return [...found].filter(({ name }) => action !== "resoldTicket" || !namesBefore(name));
+      const isNone = (user: Column): boolean =>
+        user === roles.ticket || (action === "resoldTicket" && says(user.name, "before"));
+      return [...found].filter((user) => !isNone(user));
     },
-    written: (_view, user, others) =>
-      entry("userId", template(user), `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`),
+    written: (_view, user, others) => `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`,
     missing: ({ action }) =>
-      entry(
-        "userId",
-        ask(
-          action === "claimedTicket"
-            ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
-            : "the column that tells one buyer from another, in braces; the id of the sale where the export names no buyer",
-        ),
-      ),
+      action === "claimedTicket"
+        ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
+        : "the column that tells one buyer from another, in braces; the id of the sale where the export names no buyer",
   },
   price: {
     candidates: ({ roles, action }) =>
-      roles.prices.filter(({ name }) => action !== "resoldTicket" || !namesBefore(name)),
+      roles.prices.filter(({ name }) => action !== "resoldTicket" || !says(name, "before")),
     written: (view, price, others) =>
       priceLines(view.roles, [price, ...others], isSale(view) ? orderCounted(view.roles) : undefined),
-    missing: ({ roles }) => priceLines(roles, [], undefined),
+    missing: ({ roles }) => [unreadPrice(roles)],
   },
   orderTime: {
     candidates: ({ time }) => time.columns,
     written: ({ time, action, roles }) => orderTimeLines(time, action, roles),
-    missing: ({ time, action, roles }) => orderTimeLines(time, action, roles),
+    missing: ({ action, roles }) => [noOrderTime(action, roles)],
   },
   eventName: {
-    candidates: (view) => {
+    candidates(view) {
       const { all, find } = view.roles;
       if (isSale(view)) return find("eventName").filter(({ name }) => !isEventIdName(name));
       // In a list of events it is often called no more than Name.
@@ -102,27 +93,25 @@ const GUESSES = {
       const [id] = idsOfEvents(view.roles);
       return [...find("eventName"), ...bare].filter((column) => column !== id && column.times === undefined);
     },
-    written: (view, name) => entry("eventName", template(name), `guess by name${isSale(view) ? "; public" : ""}`),
+    written: (view) => `guess by name${isSale(view) ? "; public" : ""}`,
     missing: (view) =>
-      isSale(view) && view.roles.find("eventId").length === 0
-        ? entry("eventName", ask("what the event is called; this is public"))
-        : [],
+      isSale(view) && view.roles.find("eventId").length === 0 ? "what the event is called; this is public" : [],
   },
   currency: {
-    candidates: ({ roles: { currency } }) => (currency === undefined ? [] : [currency]),
-    written: (view, currency) =>
-      isSale(view)
-        ? entry("currency", ask(`the currency of the events, such as ${inner(currency)}; ${OR_ELSEWHERE}`))
-        : entry("currency", template(currency), "guess by name"),
-    missing: (view) => {
-      const what = "the currency of the events, such as EUR";
-      return entry("currency", ask(isSale(view) ? `${what}; ${OR_ELSEWHERE}` : `${what}: no column has such a name`));
+    candidates: (view) => (view.roles.currency === undefined || isSale(view) ? [] : [view.roles.currency]),
+    written: () => "guess by name",
+    missing(view) {
+      const { currency } = view.roles;
+      const what = `the currency of the events, such as ${currency === undefined ? "EUR" : inner(currency)}`;
+      return isSale(view)
+        ? `${what}; or remove newEvent, if the events are registered elsewhere`
+        : `${what}: no column has such a name`;
     },
   },
   startTime: {
     candidates: (view) => timesOfEvents(view, "startTime"),
     written: ({ roles }, start) => [timeRule(start, roles, "startTime")],
-    missing: (view) => {
+    missing(view) {
       const columns = mayBeStarts(view);
       const doubt = "no column has such a name";
       return columns.length === 0 ? [] : oneOf("startTime", columns, "the event's start", doubt, view.roles);
@@ -134,15 +123,12 @@ const GUESSES = {
   },
   /** Columns that may become attributes are a comment; of an update they are what changes. */
   metadataAttributes: {
-    candidates: ({ roles }) => Object.values(traitsIn(roles)),
-    written: (view) => [
-      choice({
-        key: "metadataAttributes",
-        value: flow(Object.fromEntries(Object.entries(traitsIn(view.roles)).map(([key, of]) => [key, template(of)]))),
-        note: "optional, and public on the blockchain",
-      }),
-      ...whatChanges(view),
-    ],
+    candidates: ({ roles }) => traitsIn(roles).map(([, column]) => column),
+    written(view) {
+      const value = flow(Object.fromEntries(traitsIn(view.roles).map(([trait, of]) => [trait, template(of)])));
+      const note = "optional, and public on the blockchain";
+      return [choice({ key: "metadataAttributes", value, note }), ...whatChanges(view)];
+    },
     missing: (view) => whatChanges(view),
   },
 } satisfies Record<string, Guess>;
@@ -150,10 +136,12 @@ const GUESSES = {
 type Guessed = keyof typeof GUESSES;
 
 const linesFor = (view: View, fields: readonly Guessed[]): readonly Line[] =>
-  fields.flatMap((field) => {
-    const { candidates, written, missing }: Guess = GUESSES[field];
+  fields.flatMap((key) => {
+    const { candidates, written, missing }: Guess = GUESSES[key];
     const [first, ...others] = candidates(view);
-    return first === undefined ? (missing?.(view) ?? []) : written(view, first, others);
+    const said = first === undefined ? (missing?.(view) ?? []) : written(view, first, others);
+    if (typeof said !== "string") return said;
+    return [first === undefined ? { key, value: ask(said) } : { key, value: template(first), note: said }];
   });
 
 const OF_SALES = ["eventId", "ticketId"] as const;
@@ -186,7 +174,7 @@ export function rulesOf(view: View): Rules {
   const ruled = new Set([...source, ...guessed].map((line) => ("key" in line ? line.key : "")));
   const others = [...named].flatMap(([field, column]): readonly Line[] => {
     if (ruled.has(field)) return [];
-    return isTimeField(field) ? [timeRule(column, roles, field)] : entry(field, template(column));
+    return [isTimeField(field) ? timeRule(column, roles, field) : { key: field, value: template(column) }];
   });
   return { source: source.map(withoutGuess), fields: [...guessed, ...others].map(withoutGuess) };
 }
@@ -205,7 +193,6 @@ export const isAsNamed = (line: Line): boolean =>
 /** That a column named like its field is that field's is no guess. */
 const withoutGuess = (line: Line): Line => ("key" in line && isAsNamed(line) ? { ...line, note: undefined } : line);
 
-const OR_ELSEWHERE = "or remove newEvent, if the events are registered elsewhere";
 const BARE_NAME = /^(?:name|bezeichnung|nom|nome|naam)$/;
 
 function idsOfEvents({ all, find }: Roles): readonly Column[] {
@@ -237,15 +224,15 @@ export const eventTimes = (view: View): readonly Column[] => [
   ...(timesOfEvents(view, "startTime").length === 0 ? mayBeStarts(view) : []),
 ];
 
-function traitsIn({ all }: Roles): Readonly<Record<string, Column>> {
-  const found = Object.entries(TRAITS).map(([trait, words]) => [trait, calledBy(words, all)[0]] as const);
-  return Object.fromEntries(found.flatMap(([trait, column]) => (column === undefined ? [] : [[trait, column]])));
-}
+const traitsIn = ({ all }: Roles): readonly (readonly [string, Column])[] =>
+  Object.entries(TRAITS).flatMap(([trait, words]) =>
+    calledBy(words, all)
+      .slice(0, 1)
+      .map((column) => [trait, column] as const),
+  );
 
-const whatChanges = ({ action }: View): readonly Entry[] =>
-  action === "updateTicket"
-    ? entry(
-        "metadataAttributes",
-        ask("what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead"),
-      )
-    : [];
+const WHAT_CHANGES =
+  "what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead";
+
+const whatChanges = ({ action }: View): readonly Line[] =>
+  action === "updateTicket" ? [{ key: "metadataAttributes", value: ask(WHAT_CHANGES) }] : [];

@@ -63,16 +63,10 @@ function besideFields(roles: Roles, action: ActionName): readonly Column[] {
 
 /** What is said of a file that is read by the names of its columns. */
 function fileLines(roles: Roles, action: ActionName): readonly Entry[] {
-  const times = [...fieldColumns(roles, action)].filter(
-    ([field, { times }]) => isTimeField(field) && times !== undefined,
+  const times = [...fieldColumns(roles, action)].flatMap(([field, column]) =>
+    isTimeField(field) && column.times !== undefined ? [column] : [],
   );
-  return [
-    ...csvLines(roles),
-    ...zoneLines(
-      times.map(([, column]) => column),
-      roles,
-    ),
-  ];
+  return [...csvLines(roles), ...zoneLines(times, roles)];
 }
 
 function withOwnActions(roles: Roles, own: readonly ActionName[]): Body {

@@ -3,7 +3,7 @@
  * comments; amounts, times and the values of conditions are as the file writes them; what it can't say is asked.
  */
 
-import { isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import { type Document, isMap, isSeq, type Node, parseDocument } from "yaml";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
@@ -14,80 +14,80 @@ import { type Body, csvLines } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
 import { type Recipe, readRecipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
-import {
-  ask,
-  type Comment,
-  choice,
-  comments,
-  flow,
-  inQuotes,
-  type Line,
-  listOf,
-  MOST_VALUES,
-  rowsText,
-  text,
-  type Value,
-} from "./yaml.ts";
+import { ask, type Comment, choice, comments, flow, type Line, listOf, MOST_VALUES, rowsText, text } from "./yaml.ts";
 
-/** A key of the recipe, what stands below it, and the comment beside it. */
+/** A key of the recipe with what stands beside it. */
 interface Rule {
   readonly key: string;
-  readonly node: Node;
+  /** All but lists and maps are texts. */
+  readonly value: unknown;
+  /** As it is written. */
+  readonly yaml: string;
   readonly note: string | undefined;
+  /** What stands below it on lines of its own. */
+  readonly below: readonly Rule[];
 }
 
-const rulesIn = (map: unknown): readonly Rule[] =>
-  isMap<unknown, Node>(map)
-    ? map.items.flatMap(({ key, value: node }) => {
-        const note = node?.comment ?? node?.commentBefore ?? undefined;
-        return node === null ? [] : [{ key: String(key), node, note: note?.trim() }];
-      })
-    : [];
+function rulesIn(document: Document, source: string, node: unknown): readonly Rule[] {
+  if (isSeq(node)) return node.items.flatMap((item) => rulesIn(document, source, item));
+  if (!isMap<unknown, Node>(node) || node.flow === true) return [];
+  return node.items.flatMap(({ key, value }) => {
+    if (value === null) return [];
+    const yaml = source.slice(...(value.range ?? []));
+    const note = (value.comment ?? value.commentBefore)?.trim();
+    return [{ key: String(key), value: value.toJS(document), yaml, note, below: rulesIn(document, source, value) }];
+  });
+}
 
-const ruleOf = (rules: readonly Rule[], wanted: string): Node | undefined =>
-  rules.find(({ key }) => key === wanted)?.node;
+type Steps = Readonly<Record<string, unknown>>;
+
+const stepsIn = (value: unknown): Steps => (typeof value === "object" ? { ...value } : {});
 
 /** The texts of a text or a list of texts. */
-const textsOf = (node: unknown): readonly string[] =>
-  isSeq(node) ? node.items.map(String) : isScalar(node) ? [String(node.value)] : [];
+const textsOf = (value: unknown): readonly string[] => [value].flat().filter((of) => typeof of === "string");
 
-/** What stands on one line, with the quotes that it has in the recipe. */
-function yamlOf(node: unknown): string {
-  if (isSeq(node)) return listOf(node.items.map(yamlOf));
-  if (isMap(node)) return `{${node.items.map(({ key, value }) => `${yamlOf(key)}: ${yamlOf(value)}`).join(", ")}}`;
-  if (!isScalar(node)) return "";
-  const of = String(node.value);
-  if (node.type === "QUOTE_SINGLE") return `'${of.replaceAll("'", "''")}'`;
-  return node.type === "PLAIN" ? of : inQuotes(of);
-}
-
-/** One map of a `when`: the values of each column. */
-type Condition = ReadonlyMap<string, readonly string[]>;
-
+/** An action that the rows give, and of whose conditions one must hold. */
 interface Action {
-  readonly name: string;
-  readonly note: string | undefined;
-  readonly rules: readonly Rule[];
-  /** One of them must hold. */
-  readonly when: readonly Condition[];
+  readonly rule: Rule;
+  readonly when: readonly Steps[];
 }
 
-const actionsOf = (rules: readonly Rule[]): readonly Action[] => {
-  const list = ruleOf(rules, "actions");
-  return (isSeq(list) ? list.items : []).flatMap(rulesIn).map(({ key: name, node, note }) => {
-    const own = rulesIn(node);
-    const when = ruleOf(own, "when");
-    const maps = isSeq(when) ? when.items : when === undefined ? [] : [when];
-    return {
-      name,
-      note,
-      rules: own.filter(({ key }) => key !== "when"),
-      when: maps.map((map) => new Map(rulesIn(map).map((rule) => [rule.key, textsOf(rule.node)]))),
-    };
+export function fromRecipe(recipe: Recipe, evidence: Evidence): Body & { readonly actions: readonly string[] } {
+  const { notes, source } = readRecipe(recipe);
+  const document = parseDocument(source, { schema: "failsafe" });
+  const rules = rulesIn(document, source, document.contents);
+  const part = (key: string): Rule | undefined => rules.find((rule) => rule.key === key);
+  const actions = (part("actions")?.below ?? []).map((rule): Action => {
+    const when = rule.below.find(({ key }) => key === "when");
+    return { rule, when: when === undefined ? [] : [when.value].flat().map(stepsIn) };
   });
-};
+  const compared = new Set(actions.flatMap(({ when }) => when.flatMap(Object.keys)));
+  const named = ["n", ...Object.keys(stepsIn(part("columns")?.value))];
+  const tables = ["file", "item", ...Object.keys(stepsIn(part("lookup")?.value))];
+  const isKnown = (name: string): boolean =>
+    hasColumn(evidence, name) ||
+    named.includes(name) ||
+    tables.some((table) => name.startsWith(`${table}.`)) ||
+    (evidence.lists !== undefined && name.includes("."));
+  const view: View = { evidence, isKnown };
+  const expected = (part("expect")?.below ?? []).filter(({ key }) => hasColumn(evidence, key));
+  return {
+    actions: actions.map(({ rule }) => rule.key),
+    comments: notes.flatMap(comments),
+    rules: [
+      ...csvLines(evidence, part("csv") !== undefined),
+      ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
+      ...expectLines(
+        expected.flatMap((rule) => ruleLines(view, rule)),
+        evidence.columns.filter(({ name }) => compared.has(name)),
+      ),
+      ...skipLines(actions, stepsIn(part("skip")?.value), evidence),
+      { key: "actions", value: { items: actions.map((action) => ({ block: actionLines(view, action) })) } },
+    ],
+  };
+}
 
-/** A file, and what else than its columns a template of its recipe may name. */
+/** A file, and what a template of its recipe may name. */
 interface View {
   readonly evidence: Evidence;
   isKnown(name: string): boolean;
@@ -96,125 +96,62 @@ interface View {
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
-/** @returns the source, and the actions that its rows give. */
-export function fromRecipe(recipe: Recipe, evidence: Evidence): Body & { readonly actions: readonly string[] } {
-  const { notes, source } = readRecipe(recipe);
-  const rules = rulesIn(parseDocument<Node>(source, { schema: "failsafe" }).contents);
-  const part = (key: string): readonly Rule[] => rulesIn(ruleOf(rules, key));
-  const actions = actionsOf(rules);
-  const compared = new Set(actions.flatMap(({ when }) => when.flatMap((map) => [...map.keys()])));
-  const named = new Set(["n", ...part("columns").map(({ key }) => key)]);
-  const tables = ["item", ...part("lookup").map(({ key }) => key)];
-  const view: View = {
-    evidence,
-    isKnown: (name) =>
-      hasColumn(evidence, name) ||
-      named.has(name) ||
-      tables.some((table) => name.startsWith(`${table}.`)) ||
-      (evidence.lists !== undefined && name.includes(".")),
-  };
-  const expected = part("expect").filter(({ key }) => hasColumn(evidence, key));
-  return {
-    actions: actions.map(({ name }) => name),
-    comments: notes.flatMap(comments),
-    rules: [
-      ...csvLines(evidence, ruleOf(rules, "csv") !== undefined),
-      ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
-      ...expectLines(
-        expected.flatMap((rule) => ruleLines(view, rule)),
-        evidence.columns.filter(({ name }) => compared.has(name)),
-      ),
-      ...skipLines(actions, part("skip"), evidence),
-      { key: "actions", value: { items: actions.map((action) => itemOf(view, action)) } },
-    ],
-  };
-}
-
-function itemOf(view: View, { name, note, rules, when }: Action): Value {
+function actionLines(view: View, { rule, when }: Action): readonly Line[] {
   const maps = when.map((map) => asInFile(map, view.evidence));
-  const [only] = maps;
-  const block = [
-    ...(only === undefined ? [] : [{ key: "when", value: maps.length > 1 ? { items: maps } : only }]),
-    ...rules.flatMap((rule) => ruleLines(view, rule)),
-  ];
-  return { block: [{ key: name, value: { block }, note }] };
+  const [only = "", ...more] = maps;
+  const condition = { key: "when", value: more.length > 0 ? { items: maps } : only };
+  const block = rule.below.flatMap((each) => (each.key === "when" ? [condition] : ruleLines(view, each)));
+  return [{ key: rule.key, value: { block }, note: rule.note }];
 }
 
 const FILL_IN = /^FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/;
 
 /** A rule that has lines is adapted line by line, one on a single line as a whole: as the file is written, asked, or a comment. */
 function ruleLines(view: View, rule: Rule): readonly Line[] {
-  const { key, node, note } = rule;
-  const [, sameIn = "", forEach, asked] = FILL_IN.exec(note ?? "") ?? [];
-  if (asked !== undefined && forEach !== undefined) return askedForEach(view.evidence.column(forEach), key, asked);
-  if (asked !== undefined) return [askedLine(view.evidence, sameIn, key, asked)];
-  if (isMap(node) && node.flow !== true) {
-    const lines = rulesIn(node).flatMap((each) => ruleLines(view, each));
+  const { key, note, below } = rule;
+  const asked = FILL_IN.exec(note ?? "");
+  if (asked !== null) return questions(view.evidence, key, asked);
+  if (below.length > 0) {
+    const lines = below.flatMap((each) => ruleLines(view, each));
     if (lines.some((line) => "key" in line)) return [{ key, value: { block: lines }, note }];
-    return [{ comment: `#${key}:` }, ...lines.flatMap((line) => ("comment" in line ? [indented(line)] : []))];
+    // With the `#` of both taken away, a line is below the other's.
+    const indented = lines.flatMap((line) => ("comment" in line ? [{ comment: `#  ${line.comment.slice(1)}` }] : []));
+    return [{ comment: `#${key}:` }, ...indented];
   }
   const asWritten = asFileIsWritten(view.evidence, rule);
   if (asWritten !== undefined) return asWritten;
-  const known = withoutMissing(view, node);
-  const value = yamlOf(known);
-  const missing = missingIn(view, known);
-  return missing === undefined
-    ? [{ key, value, note }]
-    : [choice({ key, value, note: `this file has no column ${missing}` })];
+  // Where the first non-empty of several templates counts, those whose columns the file has; where it has none, one of them.
+  const value = rule.yaml.replace(/\[("\{[^\]]*)\]/, (_list, inside: string) => {
+    const templates = inside.split(", ");
+    const known = templates.filter((template) => missingIn(view, template) === undefined);
+    return listOf(known.length > 0 ? known : templates.slice(-1));
+  });
+  const missing = missingIn(view, value);
+  if (missing === undefined) return [{ key, value, note }];
+  return [choice({ key, value, note: `this file has no column ${missing}` })];
 }
 
-/** Below another comment: with the `#` of both taken away, it is a line below the other's. */
-const indented = ({ comment }: Comment): Comment => ({ comment: `#  ${comment.slice(1)}` });
+/** A column that stands in a template and that the file does not have. Templates are in double quotes. */
+const missingIn = ({ isKnown }: View, yaml: string): string | undefined =>
+  [...yaml.matchAll(/"[^"]*"/g)]
+    .flatMap(([template]) => [...template.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name))
+    .find((name) => !isKnown(name));
 
-/** Where the first non-empty of several templates counts, those whose columns the file has; where it has none, one of them. */
-function withoutMissing(view: View, node: Node): Node {
-  const list = isMap(node) ? node.get("from", true) : node;
-  if (!isSeq(list)) return node;
-  const known = list.items.filter((item) => missingIn(view, item) === undefined);
-  list.items = known.length > 0 ? known : list.items.slice(-1);
-  return node;
-}
-
-/** A column that stands in a template of the rule and that the file does not have. */
-function missingIn(view: View, node: unknown): string | undefined {
-  // A regular expression has braces of its own.
-  if (isMap(node))
-    return rulesIn(node).flatMap(({ key, node: inner }) => (key === "match" ? [] : (missingIn(view, inner) ?? [])))[0];
-  return textsOf(node)
-    .flatMap((template) => [...template.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name))
-    .find((name) => !view.isKnown(name));
-}
-
-/** Amounts and times as this file writes them, where the recipe's way does not fit, or is not the only one that does. */
-function asFileIsWritten(evidence: Evidence, { key, node }: Rule): readonly Line[] | undefined {
-  const steps = rulesIn(node);
-  const step = (name: string): readonly string[] => textsOf(ruleOf(steps, name));
-  const [from = ""] = isScalar(node) ? textsOf(node) : step("from");
-  const column = evidence.column(/^\{([^{}]+)\}$/.exec(from)?.[1] ?? "");
-  if (column === undefined || column.filled === 0) return undefined;
-  const { amounts, times, values } = column;
-  if (key === "price" && amounts !== undefined) {
-    const decimal = DECIMAL_MARKS.find((mark) => step("decimal").includes(mark)) ?? ".";
-    const thousands = GROUP_MARKS.find((mark) => step("thousands").includes(mark));
-    const read = compileAmount({ decimal, thousands, signs: step("sign"), path: [] });
-    const isRead = [...values.keys()].every((amount) => read(amount) !== undefined);
-    if (isRead && amounts.readings.length === 1) return undefined;
-    const kept = steps.filter((each) => !["from", "decimal", "thousands", "sign"].includes(each.key));
-    return amountLines(column, amounts, Object.fromEntries(kept.map((each) => [each.key, yamlOf(each.node)])));
-  }
-  const [format, ...others] = step("format");
-  if (format === undefined || others.length > 0 || times === undefined || !isTimeField(key)) return undefined;
-  const read = readerOf(format);
-  const isClear = times.readings.length === 1 && [...values.keys()].every((time) => read(time) !== undefined);
-  return isClear ? undefined : [timeRule(column, evidence, key)];
-}
-
-/** One question for each text of the column. */
-function askedForEach(column: Column | undefined, key: string, asked: string): readonly Line[] {
+/** Asks for what the user must say: once, unless a column has the same code in all rows; or for each text of a column. */
+function questions(
+  evidence: Evidence,
+  key: string,
+  [, sameIn, forEach, asked = ""]: readonly string[],
+): readonly Line[] {
+  const column = evidence.column(sameIn ?? forEach ?? "");
   const texts = [...(column?.values ?? [])];
-  if (texts.length === 0) return [{ key, value: ask(asked) }];
-  const lines = texts.map(([of, times]) => ({ key: of, value: ask(`${asked} (${rowsText(times)})`) }));
-  return shortened(lines);
+  if (forEach !== undefined && texts.length > 0)
+    return shortened(texts.map(([of, times]) => ({ key: of, value: ask(`${asked} (${rowsText(times)})`) })));
+  const [[only, times] = ["", 0], ...others] = texts;
+  if (others.length === 0 && times === column?.rows && /^[A-Z]{3}$/.test(only))
+    return [{ key, value: only, note: `as in ${evidence.allRows}: ${asked}` }];
+  // An event's id does not hold for the next file.
+  return [{ key, value: ask(asked), ofThisFile: key === "eventId" ? "the id of the event" : undefined }];
 }
 
 /** As many as a user could answer. */
@@ -223,14 +160,28 @@ function shortened<T>(lines: readonly T[]): readonly (T | Comment)[] {
   return more > 0 ? [...lines.slice(0, MOST_VALUES), { comment: `# and ${more} more` }] : lines;
 }
 
-/** Asks for what the user must say, unless the file says it: in a column that has one text in all rows. */
-function askedLine(evidence: Evidence, sameIn: string, key: string, asked: string): Line {
-  const column = evidence.column(sameIn);
-  const [[only, times] = ["", 0], ...others] = [...(column?.values ?? [])];
-  if (column !== undefined && others.length === 0 && times === column.rows && /^[A-Z]{3}$/.test(only))
-    return { key, value: only, note: `as in ${evidence.allRows}: ${asked}` };
-  // An event's id does not hold for the next file.
-  return { key, value: ask(asked), ofThisFile: key === "eventId" ? "the id of the event" : undefined };
+/** Amounts and times as this file writes them, where the recipe's way does not fit, or is not the only one that does. */
+function asFileIsWritten(evidence: Evidence, { key, value }: Rule): readonly Line[] | undefined {
+  const { from = value, decimal, thousands, sign, format, ...kept } = stepsIn(value);
+  const column = evidence.column(/^\{([^{}]+)\}$/.exec(String(from))?.[1] ?? "");
+  const texts = [...(column?.values.keys() ?? [])];
+  if (column === undefined || texts.length === 0) return undefined;
+  const { amounts, times } = column;
+  if (key === "price" && amounts !== undefined) {
+    const read = compileAmount({
+      decimal: DECIMAL_MARKS.find((mark) => mark === decimal) ?? ".",
+      thousands: GROUP_MARKS.find((mark) => mark === thousands),
+      signs: textsOf(sign),
+      path: [],
+    });
+    if (texts.every((amount) => read(amount) !== undefined) && amounts.readings.length === 1) return undefined;
+    const steps = Object.entries(kept).map(([step, of]) => [step, textsOf(of).map(text).join()] as const);
+    return amountLines(column, Object.fromEntries(steps));
+  }
+  if (typeof format !== "string" || times === undefined || !isTimeField(key)) return undefined;
+  const read = readerOf(format);
+  const isClear = times.readings.length === 1 && texts.every((time) => read(time) !== undefined);
+  return isClear ? undefined : [timeRule(column, evidence, key)];
 }
 
 /** The texts of the column that say one of the values, but for capitals, blanks and marks. */
@@ -239,19 +190,18 @@ const spellingsOf = (values: readonly string[], column: Column | undefined): rea
 ];
 
 /** `skip` for columns that every action's condition looks at: what the recipe skips, and what no action takes, which is asked. */
-function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns }: Evidence): readonly Line[] {
-  const conditions = actions.filter(({ name, when }) => name !== "newEvent" || when.length > 0).map(({ when }) => when);
+function skipLines(actions: readonly Action[], skip: Steps, { columns }: Evidence): readonly Line[] {
+  const deciding = actions.filter(({ rule, when }) => rule.key !== "newEvent" || when.length > 0);
   const block = columns.flatMap((column): readonly Line[] => {
     const { name, values } = column;
-    if (!conditions.every((maps) => maps.some((map) => map.has(name)))) return [];
-    const known = spellingsOf(textsOf(ruleOf(skip, name)), column);
-    const taken = conditions.flat().flatMap((map) => spellingsOf(map.get(name) ?? [], column));
-    const asked = [...values]
-      .filter(([value]) => !taken.includes(value) && !known.includes(value))
-      .map(([value, times]) => {
-        const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
-        return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
-      });
+    if (!deciding.every(({ when }) => when.some((map) => name in map))) return [];
+    const known = spellingsOf(textsOf(skip[name]), column);
+    const taken = deciding.flatMap(({ when }) => when.flatMap((map) => spellingsOf(textsOf(map[name]), column)));
+    const open = [...values].filter(([value]) => !taken.includes(value) && !known.includes(value));
+    const asked = open.map(([value, times]) => {
+      const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
+      return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
+    });
     const items = [...known.map(text), ...shortened(asked)];
     return items.length === 0 ? [] : [{ key: name, value: { items } }];
   });
@@ -259,21 +209,20 @@ function skipLines(actions: readonly Action[], skip: readonly Rule[], { columns 
 }
 
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
-const asInFile = (condition: Condition, evidence: Evidence): string =>
-  flow(
-    Object.fromEntries(
-      [...condition].map(([name, values]) => {
-        const column = evidence.column(name);
-        const own = spellingsOf(values, column);
-        if (own.length === 0 && column !== undefined && mayHoldOtherYes(values, column)) {
-          const answers = [...column.values.keys()].map((answer) => cleanText(answer, 20)).join(" and ");
-          return [name, ask(`the text that says yes; this file has ${answers}`)];
-        }
-        const [only = "", ...more] = (own.length === 0 ? values : own).map(text);
-        return [name, more.length === 0 ? only : listOf([only, ...more])];
-      }),
-    ),
-  );
+function asInFile(condition: Steps, evidence: Evidence): string {
+  const tests = Object.entries(condition).map(([name, value]) => {
+    const column = evidence.column(name);
+    const values = textsOf(value);
+    const own = spellingsOf(values, column);
+    if (own.length === 0 && column !== undefined && mayHoldOtherYes(values, column)) {
+      const answers = [...column.values.keys()].map((answer) => cleanText(answer, 20)).join(" and ");
+      return [name, ask(`the text that says yes; this file has ${answers}`)] as const;
+    }
+    const [only = "", ...more] = (own.length === 0 ? values : own).map(text);
+    return [name, more.length === 0 ? only : listOf([only, ...more])] as const;
+  });
+  return flow(Object.fromEntries(tests));
+}
 
 /** A yes, a no, and what stands for neither. */
 const MOST_ANSWERS = 4;

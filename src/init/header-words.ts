@@ -82,7 +82,11 @@ const ORDER =
   "order|booking|purchase|request|beleg|kassenbon|bon|reservation|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|reservierungs?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
 const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
 
-/** What a single word of a column's name says of it. */
+/** What was paid in all, or before or after something else. */
+const IN_ALL =
+  /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/;
+
+/** What a single word of a column's name says of it, unless another word of it says the second. */
 const NAMES = {
   /** Also what begins or ends with such a stem: `Zahlungsstatus`, `Buchungszustand`; and yes or no to a loss. */
   status:
@@ -96,34 +100,34 @@ const NAMES = {
   ofRow:
     /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/,
   /** Whether somebody was let in, or which way. */
-  logState:
+  logState: [
     /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/,
-  /** Who scanned, and where. */
-  scanner: /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/,
+    /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/,
+  ],
   /** What only a log has. */
   log: /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/,
   cents:
     /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u,
   minorUnits: /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/,
   /** Of each ticket, whatever else the row holds. */
-  perTicket:
+  perTicket: [
     /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/,
+    IN_ALL,
+  ],
   /** Of all tickets of the row, for certain. */
   total: /^(?:total\w*|subtotal|sum|summe|gesamt\w*|totaal\w*)$/,
-  /** What was paid in all, or before or after something else. */
-  inAll:
-    /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/,
+  inAll: IN_ALL,
   time: /^(?:at|on|am|um|le|el|il|op|em|dates?|\w*datum|\w*time|\w*timestamp|\w*zeit|zeitpunkt|fecha|data|hora|heure|ora|tijd|when|moment|starts?|begins?|ends?|until)$/,
   /** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
-  surcharge:
+  surcharge: [
     /^(?:fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/,
-  inOrNot:
     /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/,
+  ],
   /** What was before a ticket was sold by its holder. */
-  before:
+  before: [
     /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/,
-  after:
     /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/,
+  ],
   /** An order as a whole; what was bought together, and what came in for it. */
   inOrder: new RegExp(
     `^(?:(?:${ORDER})\\w*|basket|cart|checkout|payment|revenue|umsatz|warenkorb\\w*|panier|fattura|carrello|factura|cesta|winkelwagen)$`,
@@ -136,30 +140,29 @@ const NAMES = {
   price: /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid|cost)$/,
   /** Such columns may hold an id of anything. */
   id: /^(?:n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia|riferimento)$/,
-} satisfies Record<string, RegExp>;
+} satisfies Record<string, RegExp | readonly [RegExp, unless: RegExp]>;
 
 type Says = keyof typeof NAMES;
 
 /** Whether a word of the name says one of these. */
-export const says = (name: string, ...kinds: readonly Says[]): boolean =>
-  wordsOf(name).some((word) => kinds.some((kind) => NAMES[kind].test(word)));
+export function says(name: string, ...kinds: readonly Says[]): boolean {
+  const words = wordsOf(name);
+  return kinds.some((kind) => {
+    const [pattern, unless] = [NAMES[kind]].flat();
+    const isSaid = words.some((word) => pattern?.test(word));
+    return isSaid && (unless === undefined || !words.some((word) => unless.test(word)));
+  });
+}
 
 /** How the name of a column says that it counts hundredths or the like, so that its amounts are not what was paid. */
-export function minorUnitsIn(name: string): "hundredths" | "by currency" | undefined {
+export function minorUnitsIn(name: string): "hundredths" | "smallest" | undefined {
   if (says(name, "cents")) return "hundredths";
-  return says(name, "minorUnits") ? "by currency" : undefined;
+  return says(name, "minorUnits") ? "smallest" : undefined;
 }
 
 /** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
 export const namesRowKind = (name: string): boolean =>
   says(name, "rowKind") && wordsOf(name).every((word) => NAMES.rowKind.test(word) || NAMES.ofRow.test(word));
-export const isLogStateName = (name: string): boolean => says(name, "logState") && !says(name, "scanner");
-/** `Unit price`, but not `Tickets total`. */
-export const namesTicketPrice = (name: string): boolean => says(name, "perTicket") && !says(name, "inAll");
-/** `Total fees`, but not `Total incl. fees`. */
-export const namesSurcharge = (name: string): boolean => says(name, "surcharge") && !says(name, "inOrNot");
-/** Who gives a ticket away, or what was asked or paid for it before. */
-export const namesBefore = (name: string): boolean => says(name, "before") && !says(name, "after");
 
 const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
 /** `Order`, `Booking no`, `Numéro de commande`. */

@@ -3,8 +3,8 @@
 import { currencyDigits } from "../actions/currencies.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
-import { type Amounts, type Column, MOST_WORDS, textIn } from "./evidence.ts";
-import { minorUnitsIn, namesLoss, namesOrder, namesSurcharge, namesTicketPrice, says } from "./header-words.ts";
+import { type Column, MOST_WORDS, textIn } from "./evidence.ts";
+import { minorUnitsIn, namesLoss, namesOrder, says } from "./header-words.ts";
 import { called, countIn, type Roles } from "./roles.ts";
 import {
   alsoText,
@@ -23,24 +23,17 @@ import {
 /** @param prices - columns that may be it, the surest first. @param quantity - into so many tickets a row is divided. */
 export function priceLines(roles: Roles, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
-  if (price === undefined) return [unreadRule(roles)];
-  const waysFor = (column: Column): readonly Entry[] => {
-    const { amounts } = column;
-    if (amounts === undefined) return [];
-    return dividersOf(column, roles, quantity).flatMap((by) =>
-      unitsOf(column, roles.currency).flatMap((unit) => {
-        const steps = { ...wordSteps(column, amounts.words), ...divideSteps(unit, by) };
-        return amountWays(column, amounts, steps, unit, by === undefined ? [] : ["the total of the row is divided"]);
-      }),
+  if (price === undefined) return [];
+  const waysFor = (column: Column): readonly Entry[] =>
+    dividersOf(column, roles, quantity).flatMap((by) =>
+      unitsOf(column, roles.currency).flatMap((unit) => waysOf(column, unit, by)),
     );
-  };
   const counts = quantity === undefined ? roles.counts : [];
   const maySayAll = counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
   if (others.length > 0 && maySayAll && !isUnitPrice(price, roles)) return waysLines(prices.flatMap(waysFor));
   const doubt = priceOfOrder(price, roles, quantity) ?? priceOfCounted(price, counts, roles.rows);
-  return doubt === undefined
-    ? waysLines(waysFor(price), others)
-    : asked(`what one ticket cost: ${doubt}`, waysFor(price));
+  if (doubt === undefined) return waysLines(waysFor(price), others);
+  return asked(`what one ticket cost: ${doubt}`, waysFor(price));
 }
 
 /** The only way as a guess; several as comments, for the user to choose from. */
@@ -57,11 +50,15 @@ const asked = (question: string, ways: readonly Entry[]): readonly Line[] => [
 ];
 
 /** Without an amount: what each word costs, of a column that is named like a price and holds words only, or a sample. */
-function unreadRule({ all }: Roles): Entry {
+export function unreadPrice({ all }: Roles): Entry {
   const key = "price";
   const column = called("price", all).find(
     ({ name, amounts, times }) =>
-      amounts === undefined && times === undefined && !namesLoss(name) && !namesSurcharge(name) && says(name, "price"),
+      amounts === undefined &&
+      times === undefined &&
+      !namesLoss(name) &&
+      !says(name, "surcharge") &&
+      says(name, "price"),
   );
   if (column === undefined) return { key, value: ask("no column looks like a price") };
   const words = [...column.values.keys()];
@@ -91,7 +88,7 @@ function dividersOf(
   { rows, counts: [count, ...more] }: Roles,
   quantity: Column | undefined,
 ): readonly (Column | undefined)[] {
-  if (namesTicketPrice(name)) return [undefined];
+  if (says(name, "perTicket")) return [undefined];
   if (quantity === undefined) return count?.isNumber && more.length === 0 ? [undefined, count] : [undefined];
   // The price of one ticket is the same for different numbers of tickets.
   const paid = rows.filter((cells) => /[1-9]/.test(cells[index] ?? ""));
@@ -104,7 +101,7 @@ const IF_EACH = "If that is the price of each, take the next line without its #;
 
 /** Of a row that may be several tickets, with its one amount. */
 function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["rows"]): string | undefined {
-  if (counts.length === 0 || namesTicketPrice(price.name)) return undefined;
+  if (counts.length === 0 || says(price.name, "perTicket")) return undefined;
   const ticketsIn = (cells: readonly string[]): number => counts.reduce((sum, count) => sum + countIn(cells, count), 0);
   const cells = rows.find((each) => ticketsIn(each) > 1) ?? rows[0] ?? [];
   const shown = [...counts, price].map((column) => `${column.name} ${textIn(cells, column)}`).join(", ");
@@ -114,7 +111,7 @@ function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["r
 /** Why an amount may be what several tickets cost. An amount of an item is that item's. */
 function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined): string | undefined {
   if (price.name.startsWith("item.")) return undefined;
-  const list = namesTicketPrice(price.name) ? undefined : (roles.ticketLists ?? roles.items);
+  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items);
   const why =
     (quantity === undefined ? sharedInOrders(price, roles) : undefined) ??
     (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);
@@ -144,67 +141,59 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Roles): string | u
   return undefined;
 }
 
-/** What a column counts, and by what whole units are made of it; that is asked where it depends on the currency. */
-interface Unit {
-  readonly said?: string;
-  readonly divide?: number;
-}
+/** What a column counts: whole units, hundredths, or what depends on the currency, which is asked. */
+type Unit = "whole" | "hundredths" | "smallest";
 
-const WHOLE: Unit = {};
-const HUNDREDTHS: Unit = { said: "counts hundredths", divide: 100 };
-const SMALLEST: Unit = { said: "counts the currency's smallest unit" };
 /** What few tickets cost in whole units of most currencies. */
 const MUCH = 500;
 
 /** What a column may count: by its name, but decimals speak against hundredths, and large whole numbers for them. */
 function unitsOf({ name, values }: Column, currency: Column | undefined): readonly Unit[] {
-  const found = minorUnitsIn(name);
   const texts = [...values.keys()].filter((text) => !/^0*$/.test(text));
-  if (found !== undefined) {
-    const unit = found === "hundredths" ? HUNDREDTHS : SMALLEST;
-    return texts.some((text) => /[.,]\d{1,2}\D*$/.test(text)) ? [WHOLE, unit] : [unit];
-  }
+  const unit = minorUnitsIn(name);
+  if (unit !== undefined) return texts.some((text) => /[.,]\d{1,2}\D*$/.test(text)) ? ["whole", unit] : [unit];
   const hasNone = [...(currency?.values.keys() ?? [])].some((code) => currencyDigits(code.toUpperCase()) === 0);
   const areLarge = texts.length > 0 && texts.every((text) => /^\d+$/.test(text) && Number(text) >= MUCH);
-  return areLarge && !hasNone ? [WHOLE, HUNDREDTHS] : [WHOLE];
+  return areLarge && !hasNone ? ["whole", "hundredths"] : ["whole"];
 }
+
+const COUNTS: Readonly<Record<Unit, readonly string[]>> = {
+  whole: [],
+  hundredths: ["counts hundredths"],
+  smallest: ["counts the currency's smallest unit"],
+};
 
 /** Steps of a rule beside `from`. */
 type Steps = Readonly<Record<string, string | undefined>>;
 
-/** Every way in which a column's amounts can be read. */
-function amountWays(
-  column: Column,
-  { signs, readings, isPlain, example }: Amounts,
-  more: Steps,
-  unit: Unit,
-  said: readonly string[],
-): readonly Entry[] {
+/** Every way in which a column's amounts can be read. @param kept - steps in place of those for its words and its unit. */
+function waysOf(column: Column, unit: Unit, by: Column | undefined, kept?: Steps): readonly Entry[] {
+  const { amounts, values } = column;
+  if (amounts === undefined) return [];
+  const { signs, readings, example, words } = amounts;
   return readings.map(({ decimal, thousands, fits, example: read }) => {
+    const isPlain = signs.length === 0 && readings.length === 1 && decimal === "." && thousands === undefined;
     const steps = {
       decimal: isPlain ? undefined : inQuotes(decimal),
       thousands: thousands && inQuotes(thousands),
       sign: signs.length === 0 ? undefined : signRule(signs),
-      ...more,
+      ...(kept ?? { ...wordSteps(column, words), ...divideSteps(unit, by) }),
     };
     const isBare = Object.values(steps).every((step) => step === undefined);
     const notes = [
       `${quoted(example)} is ${read === undefined ? "no amount" : inWhole(read, unit)}`,
-      ...(fits === column.values.size ? [] : [`reads ${fits} of ${column.values.size} texts`]),
-      ...(unit.said === undefined ? [] : [unit.said]),
-      ...said,
+      ...(fits === values.size ? [] : [`reads ${fits} of ${values.size} texts`]),
+      ...COUNTS[unit],
+      ...(by === undefined ? [] : ["the total of the row is divided"]),
     ];
-    return {
-      key: "price",
-      value: isBare ? template(column) : flow({ from: template(column), ...steps }),
-      note: notes.join("; "),
-    };
+    const value = isBare ? template(column) : flow({ from: template(column), ...steps });
+    return { key: "price", value, note: notes.join("; ") };
   });
 }
 
 /** The price of one ticket from one column, with further steps: the only way to read it, or all of them for the user to choose from. */
-export const amountLines = (column: Column, amounts: Amounts, more: Steps): readonly Line[] =>
-  waysLines(amountWays(column, amounts, more, WHOLE, []));
+export const amountLines = (column: Column, more: Steps): readonly Line[] =>
+  waysLines(waysOf(column, "whole", undefined, more));
 
 /** A sign and the code that it stands for are one. */
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
@@ -229,16 +218,15 @@ function wordSteps(column: Column, words: readonly string[]): Steps {
 }
 
 /** `divide: "100", places: 2`; of an order of several tickets by their number, too. */
-function divideSteps(unit: Unit, quantity: Column | undefined): Steps {
-  if (unit === WHOLE) return quantity === undefined ? {} : { divide: template(quantity), places: "2" };
-  const number = quantity === undefined ? "1" : inner(quantity);
-  const by = `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, leave the zeros out`;
-  return { divide: unit === SMALLEST ? ask(by) : inQuotes(`${number}00`), places: "2" };
+function divideSteps(unit: Unit, by: Column | undefined): Steps {
+  if (unit === "whole") return by === undefined ? {} : { divide: template(by), places: "2" };
+  const number = by === undefined ? "1" : inner(by);
+  const asked = `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, leave the zeros out`;
+  return { divide: unit === "smallest" ? ask(asked) : inQuotes(`${number}00`), places: "2" };
 }
 
 /** 25.00 for 2500 hundredths. */
-function inWhole(amount: string, { divide }: Unit): string {
-  if (divide === undefined) return amount;
-  const found = divideAmount(amount, String(divide), 2, "error", 1);
-  return found.kind === "amount" ? found.text : amount;
+function inWhole(amount: string, unit: Unit): string {
+  const found = divideAmount(amount, unit === "hundredths" ? "100" : "1", 2, "error", 1);
+  return unit === "hundredths" && found.kind === "amount" ? found.text : amount;
 }

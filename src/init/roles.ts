@@ -9,11 +9,10 @@ import {
   joinedWords,
   minorUnitsIn,
   namesLoss,
-  namesSurcharge,
   namesTicketList,
-  namesTicketPrice,
   namesTickets,
   runsOf,
+  says,
   WORDS,
 } from "./header-words.ts";
 
@@ -23,7 +22,7 @@ const mayBePrice = (column: Column): boolean =>
   column.amounts !== undefined &&
   (column.isMoney || called("quantity", [column]).length === 0) &&
   !namesLoss(column.name) &&
-  !namesSurcharge(column.name);
+  !says(column.name, "surcharge");
 
 /** What a column of each field looks like; of those that are not here, its name says enough. */
 const SHAPES: Readonly<Partial<Record<Wanted, (column: Column) => boolean>>> = {
@@ -185,7 +184,9 @@ function pricesIn(all: readonly Column[]): readonly Column[] {
   const ofItems = named.filter(({ name }) => name.startsWith("item."));
   const prices = ofItems.length > 0 ? ofItems : named;
   if (prices.length > 0)
-    return [...prices].sort((one, other) => Number(namesTicketPrice(other.name)) - Number(namesTicketPrice(one.name)));
+    return [...prices].sort(
+      (one, other) => Number(says(other.name, "perTicket")) - Number(says(one.name, "perTicket")),
+    );
   const amounts = all.filter((column) => column.isMoney && !namesLoss(column.name));
   if (amounts.length === 1) return amounts;
   return all.filter(({ name, amounts }) => minorUnitsIn(name) !== undefined && amounts !== undefined).slice(0, 1);

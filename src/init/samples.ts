@@ -96,18 +96,18 @@ async function sampleOf(
   shown: Shown = {},
 ): Promise<Sample> {
   const { stdin, signal } = options;
-  const { headerLine, list, isEscaped = false } = shown;
-  const dialect = isEscaped ? { escape: "\\" } : {};
-  const opening = { signal, stdin, encoding, rows: list, csv: { headerLine, dialect } };
-  const opened = await openInput(file, opening).catch(async (cause): Promise<Shown> => {
-    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return { headerLine: "none" };
-    if (cause instanceof HoldsLists && (await canBeReadTwice(file))) return { list: cause.lists[0] };
+  const { headerLine, list, isEscaped } = shown;
+  const name = cleanText(file.name, 200);
+  const again = (more: Shown): Promise<Sample> => sampleOf(file, encoding, options, { ...shown, ...more });
+  const csv = { headerLine, dialect: isEscaped === true ? { escape: "\\" } : {} };
+  const opened = await openInput(file, { signal, stdin, encoding, rows: list, csv }).catch(async (cause) => {
+    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return await again({ headerLine: "none" });
+    if (cause instanceof HoldsLists && (await canBeReadTwice(file))) return await again({ list: cause.lists[0] });
     throw cause;
   });
-  if (!(opened instanceof Input)) return await sampleOf(file, encoding, options, opened);
+  if (!(opened instanceof Input)) return opened;
   await using input = opened;
   const rows: Row[] = [];
-  let isWhole = true;
   let seen = 0;
   const isTitle = headerLine === undefined && input.header?.filter((cell) => cell.trim() !== "").length === 1;
   reading: for await (const batch of input.batches()) {
@@ -115,56 +115,48 @@ async function sampleOf(
       seen += 1;
       if (isTitle && seen <= MOST_TITLES && isWider(row) && (await canBeReadTwice(file)))
         return await sampleOf(file, encoding, options, { headerLine: row.line });
-      if (row.kind === "malformed") {
-        if (mayBeEscaped(row) && !isEscaped && (await canBeReadTwice(file)))
-          return await sampleOf(file, encoding, options, { ...shown, isEscaped: true });
-        if (rows.length > 0) continue;
-        throw new Failure(
-          "usage",
-          `${placeText({ source: file.name, line: row.line })} ${row.findings[0]?.message ?? "can't be read."}`,
-          { ...(row.findings[0]?.hint !== undefined && { hint: row.findings[0].hint }) },
-        );
+      if (row.kind !== "malformed") rows.push(row);
+      else if (mayBeEscaped(row) && isEscaped !== true && (await canBeReadTwice(file)))
+        return await again({ isEscaped: true });
+      else if (rows.length === 0) {
+        const [{ message, hint } = { message: "can't be read.", hint: undefined }] = row.findings;
+        throw refusal(`${placeText({ source: file.name, line: row.line })} ${message}`, hint);
       }
-      if (rows.length === ROWS_LOOKED_AT) {
-        isWhole = false;
-        break reading;
-      }
-      rows.push(row);
+      if (rows.length > ROWS_LOOKED_AT) break reading;
     }
   }
   const [misread] = findingsOfEncoding(input);
   if (misread !== undefined)
-    throw new Failure("usage", `${cleanText(file.name, 200)}:${misread.line} ${misread.message}`, {
-      hint: "Leave --encoding out, or save it as a file.",
-    });
-  if (input.header === undefined && rows.length === 0)
-    throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`, {
-      hint: "Give an export that has its header and some rows.",
-    });
-  const first = rows[0];
-  if (first?.kind === "object" && typeof first.value.action === "string" && typeof first.value.data === "object")
-    throw new Failure(
-      "usage",
-      `${cleanText(file.name, 200)} holds actions already ({action, data}); they need no config.`,
-      { hint: `Check it: ${validateCommand([file.name], [], { named: [] })}` },
+    throw refusal(`${name}:${misread.line} ${misread.message}`, "Leave --encoding out, or save it as a file.");
+  const { header, delimiter } = input;
+  const [first] = rows;
+  if (header === undefined && first === undefined)
+    throw refusal(
+      `${name} is empty: there is nothing to guess from.`,
+      "Give an export that has its header and some rows.",
     );
-  const common = {
+  if (first?.kind === "object" && typeof first.value.action === "string" && typeof first.value.data === "object")
+    throw refusal(
+      `${name} holds actions already ({action, data}); they need no config.`,
+      `Check it: ${validateCommand([file.name], [], { named: [] })}`,
+    );
+  const looked = rows.slice(0, ROWS_LOOKED_AT);
+  return {
     fileName: file.path === "-" ? "export" : basename(file.name),
-    isWhole,
-    ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
+    isWhole: looked.length === rows.length,
+    encoding: input.encoding === "utf-8" ? undefined : input.encoding,
+    delimiter: delimiter === "," || input.format !== "csv" ? undefined : delimiter,
     headerLine,
     list,
-    ...(isEscaped && { isEscaped }),
-  };
-  if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
-  const { delimiter } = input;
-  return {
-    ...common,
-    header: input.header,
-    rows: rows.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])),
-    ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
+    isEscaped,
+    ...(header === undefined
+      ? tableOfObjects(looked)
+      : { header, rows: looked.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])) }),
   };
 }
+
+const refusal = (message: string, hint: string | undefined): Failure =>
+  new Failure("usage", message, hint === undefined ? {} : { hint });
 
 const mayBeEscaped = (row: Extract<Row, { kind: "malformed" }>): boolean =>
   !row.bordersKnown && row.text.includes('\\"');

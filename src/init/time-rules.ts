@@ -8,7 +8,19 @@ import { placeholder } from "../map/template.ts";
 import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
 import { isIdName, namesTime, type TimeKind, wordsOf } from "./header-words.ts";
 import { called, type Roles } from "./roles.ts";
-import { alsoText, ask, choice, type Entry, flow, inner, inQuotes, type Line, namesText, template } from "./yaml.ts";
+import {
+  alsoText,
+  ask,
+  type Comment,
+  choice,
+  type Entry,
+  flow,
+  inner,
+  inQuotes,
+  type Line,
+  namesText,
+  template,
+} from "./yaml.ts";
 
 type TimeField = "orderTime" | "startTime" | "endTime";
 
@@ -23,6 +35,8 @@ const HAPPENINGS: Readonly<Partial<Record<ActionName, readonly [TimeKind, string
   claimedTicket: ["claim", "the claim"],
   invalidatedTicket: ["loss", "the cancellation"],
 };
+
+const happening = (action: ActionName): string => HAPPENINGS[action]?.[1] ?? "the action";
 
 /** Columns that may hold the time of an action: the first of them does, unless there is a doubt; then the user chooses. */
 export interface OrderTime {
@@ -86,19 +100,20 @@ function sameEverywhere(column: Column | undefined, { all, rows, find }: Roles):
 }
 
 export function orderTimeLines({ columns, doubt }: OrderTime, action: ActionName, roles: Roles): readonly Line[] {
+  if (doubt !== undefined) return oneOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
   const [first, ...more] = columns;
-  const [, what] = HAPPENINGS[action] ?? ["any", "the action"];
-  if (first === undefined) {
-    const others = roles.all.filter(({ times, timeKind = "any" }) => times !== undefined && timeKind !== "any");
-    const why =
-      others.length === 0
-        ? "no column looks like a time"
-        : `no column is named like the time of ${what} (${namesText(others)}: of something else)`;
-    return [{ comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` }];
-  }
-  if (doubt !== undefined) return oneOf("orderTime", columns, `the time of ${what}`, doubt, roles);
-  const rule = timeRule(first, roles);
-  return [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
+  const rule = first && timeRule(first, roles);
+  return rule === undefined ? [] : [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
+}
+
+/** That no column may hold it. */
+export function noOrderTime(action: ActionName, { all }: Roles): Comment {
+  const others = all.filter(({ times, timeKind = "any" }) => times !== undefined && timeKind !== "any");
+  const why =
+    others.length === 0
+      ? "no column looks like a time"
+      : `no column is named like the time of ${happening(action)} (${namesText(others)}: of something else)`;
+  return { comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` };
 }
 
 /** A question, and below it the rule of each column that may answer it. */
@@ -188,18 +203,13 @@ const ZONE = /^(?:[A-Z][A-Za-z]+\/[A-Za-z_/+-]+|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2
 
 /** Asks for the zone of the times that are used, where they are local; and names a column that may hold it. */
 export function zoneLines(used: readonly Column[], { all }: Evidence): readonly Entry[] {
-  const local = used.find(
-    ({ values, times }) => values.size > 0 && (times === undefined || times.readings.some((way) => way.isLocal)),
-  );
-  if (local === undefined) return [];
+  const local = used.find(({ times }) => times === undefined || times.readings.some(({ isLocal }) => isLocal));
+  if (local === undefined || local.filled === 0) return [];
   const zones = all.find(
     (column) => wordsOf(column.name).some((word) => ZONE_NAME.test(word)) && areMost(column, (text) => ZONE.test(text)),
   );
-  const shown =
-    zones === undefined
-      ? ""
-      : `. ${cleanText(zones.name, 40)} names ${cleanText([...zones.values.keys()].slice(0, 5).join(", "), 120)}: where rows differ, each zone needs an action of its own, with when and with zone in its times`;
-  const name = cleanText(local.name, 40);
-  const what = `the time zone of ${name} and other times that name none, such as Europe/Berlin${shown}`;
-  return [{ key: "zone", value: ask(what) }];
+  const shown = zones && cleanText([...zones.values.keys()].slice(0, 5).join(", "), 120);
+  const hint = `${cleanText(zones?.name ?? "", 40)} names ${shown}: where rows differ, each zone needs an action of its own, with when and with zone in its times`;
+  const what = `the time zone of ${cleanText(local.name, 40)} and other times that name none, such as Europe/Berlin`;
+  return [{ key: "zone", value: ask(zones === undefined ? what : `${what}. ${hint}`) }];
 }

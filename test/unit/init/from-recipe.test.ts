@@ -114,6 +114,13 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
     ]);
   });
 
+  test("has the date of its name, which is no column that it lacks", () => {
+    const csv = "Time,Event,Gate,Barcode,Section,Row,Seat,Entry Mode\n18:03,Gala,A,B1,P,1,2,Scan\n";
+    expect(bodyOf("scans-2026-05-09.csv", csv).map((line) => line.trim())).toContain(
+      'orderTime: {from: "{file.date} {Time}", format: "yyyy-MM-dd H:mm", rollover: "06:00"}   # the date in the file\'s name',
+    );
+  });
+
   test("that lacks the column of a rule with steps leaves all of the rule out, with what stands above it", () => {
     const csv =
       "Public ID,Short ID,Check Ins,Product Name,Event ID,Status,Created Date,Email\np1,s,,Pit,9,CANCELLED,2026-05-01 10:00:00,a@example.com\n";

@@ -61,15 +61,6 @@ describe("a log's column by which rows differ is asked about:", () => {
 });
 
 describe("an unknown layout", () => {
-  test("without a value that means a sale must be named", () => {
-    const { problems } = load(
-      guessConfig({ fileName: "x.csv", isWhole: true, ...tableOf("ID,Status,Price\nt1,A,1\nt2,A,2\nt3,B,3\n") }).yaml,
-    );
-    expect(problems).toContainEqual(
-      expect.objectContaining({ path: ["sources", "x", "actions", 1, "soldTicket", "when", "Status"] }),
-    );
-  });
-
   test("with NULL for a status, as databases write it, is a config that can be read and means that text", () => {
     const csv = "Barcode,Event ID,Email,Price,Status\nb1,e,a@example.com,1.00,paid\nb2,e,b@example.com,1.00,NULL\n";
     const { yaml } = guessConfig({ fileName: "sold.csv", isWhole: true, ...tableOf(csv) });
