@@ -45,9 +45,9 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     reporter.info("It holds an example. tickets init FILE... looks at exports instead.");
     return EXIT_CODES.ok;
   }
-  const inOrder = guess.order.flatMap((at) => {
-    const [file, source] = [found[at]?.file, guess.sources[at]];
-    return file === undefined || source === undefined ? [] : [{ file, source }];
+  const inOrder = guess.sources.flatMap((source) => {
+    const { file } = found[source.at] ?? {};
+    return file === undefined ? [] : [{ file, source }];
   });
   for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
   if (guess.open.length > 0) {
@@ -64,7 +64,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     );
   }
   const config = output === "-" || options.output === undefined ? "" : ` --config ${inShell(displayPath(target, cwd))}`;
-  const isAsGiven = guess.order.every((at, place) => at === place);
+  const isAsGiven = guess.sources.every(({ at }, place) => at === place);
   const names = isAsGiven ? options.files : inOrder.map(({ file }) => file.name);
   // Standard input has no name that a source could match.
   const byName = inOrder.length === 1 && inOrder[0]?.file.path === "-" ? ` --source ${inOrder[0].source.name}` : "";

@@ -8,7 +8,7 @@ import { priceLines, unreadPrice } from "./price-rules.ts";
 import { calledBy, type Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
-import { isTimeField, noOrderTime, type OrderTime, oneOf, orderTimeLines, timeRule } from "./time-rules.ts";
+import { isTimeField, noOrderTime, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
 import { alsoText, ask, choice, differText, flow, inner, type Line, rowsText, template } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
@@ -114,7 +114,7 @@ const GUESSES = {
     missing(view) {
       const columns = mayBeStarts(view);
       const doubt = "no column has such a name";
-      return columns.length === 0 ? [] : oneOf("startTime", columns, "the event's start", doubt, view.roles);
+      return columns.length === 0 ? [] : whichOf("startTime", columns, "the event's start", doubt, view.roles);
     },
   },
   endTime: {

@@ -20,7 +20,7 @@ export interface Body {
 }
 
 /** What a source was made from: rows that name their own actions; columns named like fields; or unknown columns. */
-interface FromColumns extends Body {
+export interface FromColumns extends Body {
   readonly how: "actions" | "fields" | "columns";
   /** What its rows give, as far as that is known. */
   readonly actions: readonly ActionName[];

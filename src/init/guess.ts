@@ -8,7 +8,7 @@ import { cleanText, quoted } from "../actions/text.ts";
 import { askedIn } from "../map/template.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
-import { type Body, fromColumns } from "./from-columns.ts";
+import { type Body, type FromColumns, fromColumns } from "./from-columns.ts";
 import { fromRecipe } from "./from-recipe.ts";
 import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
 import { pageOf, RECIPES } from "./recipes.ts";
@@ -16,27 +16,23 @@ import { comments, type Entry, inQuotes, type Line, linesOf, onlyHereIn } from "
 
 /** What one export was taken for. */
 export interface GuessedSource {
+  /** Place of its file among the samples. */
+  readonly at: number;
   readonly name: string;
-  /** Base name of its file. */
-  readonly fileName: string;
   /** The system that wrote it, if its headers show that. */
   readonly system: string | undefined;
   /** The page about that export; for any other, the one that goes on from such a guess. */
   readonly page: string;
-  readonly how: How;
+  /**
+   * What it was made from: the recipe of its system; rows that name their own actions; columns named like fields, so that only
+   * the action had to be guessed; or the names and cells of unknown columns.
+   */
+  readonly how: "recipe" | FromColumns["how"];
 }
 
-/**
- * What a source was made from: the recipe of its system; rows that name their own actions; columns named like fields, so that
- * only the action had to be guessed; or the names and cells of unknown columns.
- */
-type How = "recipe" | "actions" | "fields" | "columns";
-
 export interface Guess {
-  /** In the order of the samples. */
+  /** Files which register events come before sales, and those before the rest. */
   readonly sources: readonly GuessedSource[];
-  /** Places in `samples`, ordered so that files which register events come before sales, and those before the rest. */
-  readonly order: readonly number[];
   /** The whole config. */
   readonly yaml: string;
   /** What has to be filled in before it can be used, with the line of the config. */
@@ -47,21 +43,15 @@ export interface Guess {
 
 /** @throws Failure("usage") for two files that no `match` can tell apart. */
 export function guessConfig(...samples: readonly Sample[]): Guess {
-  const drafts = draftsOf(samples);
-  const order = [...drafts.keys()].sort((one, other) => rankOf(drafts[one]) - rankOf(drafts[other]) || one - other);
-  const names = namesOf(drafts);
-  const matches = matchesOf(drafts);
-  const sources = order.flatMap((at): readonly Line[] => {
-    const draft = drafts[at];
-    const match = matches[at];
-    if (draft === undefined || match === undefined) return [];
-    const block = [...draft.comments, match, ...draft.rules];
-    return [...(drafts.length === 1 ? [] : comments(headOf(draft))), { key: names[at] ?? "", value: { block } }];
-  });
-  const lines = linesOf({ block: [...headOfAll(drafts), { key: "sources", value: { block: sources } }] });
+  const sources = withMatches(withNames(draftsOf(samples))).sort((one, other) => rankOf(one) - rankOf(other));
+  const block = sources.flatMap((source): readonly Line[] => [
+    ...(sources.length === 1 ? [] : comments(headOf(source))),
+    { key: source.name, value: { block: [...source.comments, source.match, ...source.rules] } },
+  ]);
+  const lines = linesOf({ block: [...headOfAll(sources), { key: "sources", value: { block } }] });
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
-  return { sources: drafts.map((draft, at) => ({ ...draft, name: names[at] ?? "" })), order, yaml, ...toLookAt(yaml) };
+  return { sources, yaml, ...toLookAt(yaml) };
 }
 
 /** A key in a line of YAML. */
@@ -90,16 +80,15 @@ interface Draft extends GuessedSource, Body {
 
 /** Sales propose a `newEvent` for their events, unless another of the files is a list of events. */
 function draftsOf(samples: readonly Sample[]): readonly Draft[] {
-  const drafts = samples.map((sample) => draftOf(sample, true));
+  const drafts = samples.map((sample, at) => draftOf(sample, at, true));
   if (!drafts.some(({ actions }) => actions.includes("newEvent") && !actions.includes("soldTicket"))) return drafts;
-  return samples.map((sample) => draftOf(sample, false));
+  return samples.map((sample, at) => draftOf(sample, at, false));
 }
 
-function draftOf(sample: Sample, needsEvents: boolean): Draft {
+function draftOf(sample: Sample, at: number, needsEvents: boolean): Draft {
   const evidence = evidenceOf(sample);
-  const { fileName } = sample;
   const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
-  const draft = { sample, name: recipe?.name ?? slug(fileName), fileName, system: recipe?.title };
+  const draft = { sample, at, name: recipe?.name ?? slug(sample.fileName), system: recipe?.title };
   if (recipe === undefined) return { ...draft, page: "docs/tutorial.md", ...fromColumns(evidence, needsEvents) };
   return { ...draft, page: pageOf(recipe), how: "recipe", ...fromRecipe(recipe, evidence) };
 }
@@ -123,7 +112,7 @@ function headOfAll(drafts: readonly Draft[]): readonly Line[] {
   return [{ comment: SCHEMA_LINE }, ...written, ...lines.map((comment) => ({ comment }))];
 }
 
-function headOf({ fileName, system, sample: { isWhole, rows, items } }: Draft): string {
+function headOf({ system, sample: { fileName, isWhole, rows, items } }: Draft): string {
   const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
   const lookedAt =
     items === undefined && isWhole && rows.length === 1
@@ -133,8 +122,7 @@ function headOf({ fileName, system, sample: { isWhole, rows, items } }: Draft): 
 }
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
-function rankOf(draft: Draft | undefined): number {
-  const actions = draft?.actions ?? [];
+function rankOf({ actions }: Draft): number {
   if (actions.includes("soldTicket")) return 2;
   if (actions.includes("newEvent")) return 0;
   if (actions.includes("updateEvent")) return 1;
@@ -142,15 +130,15 @@ function rankOf(draft: Draft | undefined): number {
 }
 
 /** A name for each source: that of its system, else of its file, with a number where it is taken. */
-function namesOf(drafts: readonly Draft[]): readonly string[] {
+function withNames(drafts: readonly Draft[]): readonly Draft[] {
   const taken = new Set<string>();
-  return drafts.map(({ name, fileName }) => {
-    const isOnlyOne = drafts.filter((draft) => draft.name === name).length === 1;
-    const wanted = isOnlyOne ? name : slug(fileName);
-    let own = wanted;
-    for (let nth = 2; taken.has(own); nth += 1) own = `${wanted}-${nth}`;
-    taken.add(own);
-    return own;
+  return drafts.map((draft) => {
+    const isOnlyOne = drafts.filter(({ name }) => name === draft.name).length === 1;
+    const wanted = isOnlyOne ? draft.name : slug(draft.sample.fileName);
+    let name = wanted;
+    for (let nth = 2; taken.has(name); nth += 1) name = `${wanted}-${nth}`;
+    taken.add(name);
+    return { ...draft, name };
   });
 }
 
@@ -158,17 +146,18 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
  * `match` for each file and its successors; for a file alone where something is asked that holds for no other, or where the
  * pattern would take another's file, which would stop every command.
  */
-function matchesOf(drafts: readonly Draft[]): readonly Entry[] {
-  const wanted = drafts.map(({ fileName, rules }) => {
+function withMatches(drafts: readonly Draft[]): (Draft & { readonly match: Entry })[] {
+  const wanted = drafts.map(({ sample: { fileName }, rules }) => {
     const asked = onlyHereIn({ block: rules });
     return { fileName, asked, pattern: asked === undefined ? widePattern(fileName) : exactPattern(fileName) };
   });
   const patterns = withoutOverlap(wanted);
-  return wanted.map(({ pattern, asked }, at) => {
-    const own = patterns[at] ?? pattern;
+  return drafts.map((draft, at) => {
+    const { pattern, asked } = wanted[at] ?? {};
+    const own = patterns[at] ?? "";
     const ofThisFile = asked && `this file only, as ${asked} below is`;
     const note = own === pattern ? ofThisFile : `as ${pattern} it could take a file of another source`;
-    return { key: "match", value: inQuotes(own), note };
+    return { ...draft, match: { key: "match", value: inQuotes(own), note } };
   });
 }
 

@@ -9,13 +9,13 @@ import { called, countIn, type Roles } from "./roles.ts";
 import {
   alsoText,
   ask,
-  choice,
   type Entry,
   flow,
   inner,
   inQuotes,
   type Line,
   listOf,
+  oneOf,
   rowsText,
   template,
 } from "./yaml.ts";
@@ -43,11 +43,8 @@ function waysLines(ways: readonly Entry[], others: readonly Column[] = []): read
   return asked("one of the next lines, without its #: what one ticket cost", ways);
 }
 
-/** A question, and below it the rules that may answer it. */
-const asked = (question: string, ways: readonly Entry[]): readonly Line[] => [
-  { key: "price", value: ask(question), note: "a price is public for good; remove this line" },
-  ...ways.map(choice),
-];
+const asked = (question: string, ways: readonly Entry[]): readonly Line[] =>
+  oneOf("price", question, "a price is public for good; remove this line", ways);
 
 /** Without an amount: what each word costs, of a column that is named like a price and holds words only, or a sample. */
 export function unreadPrice({ all }: Roles): Entry {

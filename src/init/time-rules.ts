@@ -12,13 +12,13 @@ import {
   alsoText,
   ask,
   type Comment,
-  choice,
   type Entry,
   flow,
   inner,
   inQuotes,
   type Line,
   namesText,
+  oneOf,
   template,
 } from "./yaml.ts";
 
@@ -100,7 +100,7 @@ function sameEverywhere(column: Column | undefined, { all, rows, find }: Roles):
 }
 
 export function orderTimeLines({ columns, doubt }: OrderTime, action: ActionName, roles: Roles): readonly Line[] {
-  if (doubt !== undefined) return oneOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
+  if (doubt !== undefined) return whichOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
   const [first, ...more] = columns;
   const rule = first && timeRule(first, roles);
   return rule === undefined ? [] : [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
@@ -116,21 +116,18 @@ export function noOrderTime(action: ActionName, { all }: Roles): Comment {
   return { comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` };
 }
 
-/** A question, and below it the rule of each column that may answer it. */
-export const oneOf = (
+/** Asks which of the columns it is. */
+export function whichOf(
   key: TimeField,
   columns: readonly Column[],
   what: string,
   doubt: string,
   evidence: Evidence,
-): readonly Line[] => [
-  {
-    key,
-    value: ask(`one of the next lines, without its #, where it is ${what}; else remove this line`),
-    note: doubt,
-  },
-  ...columns.map((column) => choice(timeRule(column, evidence, key))),
-];
+): readonly Line[] {
+  const question = `one of the next lines, without its #, where it is ${what}; else remove this line`;
+  const ways = columns.map((column) => timeRule(column, evidence, key));
+  return oneOf(key, question, doubt, ways);
+}
 
 /** The rule for a time, with the reason for it. A column named like its field whose times are read as they are needs none. */
 export function timeRule(time: Column, evidence: Evidence, key: TimeField = "orderTime"): Entry {

@@ -54,6 +54,12 @@ export const choice = ({ key, value, note }: Entry): Comment => ({
   comment: `#${linesOf({ block: [{ key, value }] }).join("")}${note === undefined ? "" : `   # ${note.replace(/^guess(?:: | by name; )/, "")}`}`,
 });
 
+/** A question, and below it the rules that may answer it. */
+export const oneOf = (key: string, question: string, note: string, ways: readonly Entry[]): readonly Line[] => [
+  { key, value: ask(question), note },
+  ...ways.map(choice),
+];
+
 export const comments = (of: string): readonly Comment[] => wrapped(of).map((line) => ({ comment: `# ${line}` }));
 
 const WIDTH = 110;
