@@ -2,7 +2,8 @@
 
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Read } from "./scope.ts";
-import { isList, type TraitRules, type ValueRule } from "./source.ts";
+import type { TraitRules, ValueRule } from "./source.ts";
+import { templatesOf } from "./template.ts";
 
 /** The file of a source. */
 export interface NamedFile {
@@ -77,10 +78,4 @@ export function refuseFixedDate(rule: ValueRule | TraitRules, { fileName, patter
       "Write {file.date} in its place, the date in a file's name as 2026-05-09; or name one file in match.",
     );
   }
-}
-
-function templatesOf(rule: ValueRule | TraitRules): readonly string[] {
-  if (typeof rule === "string") return [rule];
-  if (isList(rule)) return rule.flatMap(templatesOf);
-  return Object.entries(rule).flatMap(([key, value]) => (key === "from" || key === "blank" ? templatesOf(value) : []));
 }

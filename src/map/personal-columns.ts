@@ -1,9 +1,9 @@
 /** The columns of which a source makes its personal fields: they name a person as the fields do. */
 
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import type { ColumnAliases, SourceConfig, TraitRules, ValueRule, ValueSteps } from "./source.ts";
+import type { ColumnAliases, SourceConfig } from "./source.ts";
 import { isPosition } from "./table-columns.ts";
-import { namesIn } from "./template.ts";
+import { namesIn, templatesOf } from "./template.ts";
 
 /** @param header undefined for rows of JSON, whose columns are keys. */
 export function personalColumns(config: SourceConfig, header: readonly string[] = []): ReadonlySet<string> {
@@ -23,18 +23,9 @@ export function personalColumns(config: SourceConfig, header: readonly string[] 
       madeOf.forEach(add);
     }
   };
-  rules.flatMap(templatesOf).forEach(add);
+  rules.flatMap((rule) => (rule === undefined ? [] : templatesOf(rule))).forEach(add);
   return found;
 }
-
-function templatesOf(rule: ValueRule | TraitRules | undefined): readonly string[] {
-  if (rule === undefined) return [];
-  if (typeof rule === "string") return [rule];
-  if (isSteps(rule)) return [rule.from].flat();
-  return Object.values<ValueRule>(rule).flatMap(templatesOf);
-}
-
-const isSteps = (rule: object): rule is ValueSteps => "from" in rule;
 
 /** The columns that a name of the source's own may stand for. */
 function columnsOf(alias: ColumnAliases[string] | undefined, header: readonly string[]): readonly string[] {

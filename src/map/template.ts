@@ -2,6 +2,7 @@
 
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read } from "./scope.ts";
+import { isList, type TraitRules, type ValueRule } from "./source.ts";
 
 type TemplatePart = string | { readonly name: string };
 
@@ -89,6 +90,13 @@ export function firstFilled<Rule>(rules: readonly Rule[], compile: (rule: Rule, 
     }
     return "";
   };
+}
+
+/** The templates that a rule may take its value from. */
+export function templatesOf(rule: ValueRule | TraitRules): readonly string[] {
+  if (typeof rule === "string") return [rule];
+  if (isList(rule)) return rule.flatMap(templatesOf);
+  return Object.entries(rule).flatMap(([key, value]) => (key === "from" || key === "blank" ? templatesOf(value) : []));
 }
 
 /**

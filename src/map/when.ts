@@ -193,30 +193,30 @@ export function watchedColumns(
   looked: readonly Looked[],
 ): readonly WatchedColumn[] {
   const added = new Set(["item", "outer", ...Object.keys(config.lookup ?? {})]);
-  const byLabel = new Map<string, WatchedColumn>();
-  const add = (label: string, says: Pick<WatchedColumn, "named"> & Partial<WatchedColumn>): void => {
-    const plain = plainName(label);
-    const known = byLabel.get(plain);
-    const read = known?.read ?? readerOf(plain, names);
-    if (read === undefined) return;
-    byLabel.set(plain, {
-      label: plain,
-      read,
-      named: new Set([...(known?.named ?? []), ...says.named]),
-      takesOthers: says.takesOthers === true || known?.takesOthers === true,
-      isTested: says.isTested === true || known?.isTested === true,
-      isComplete: says.isComplete === true || known?.isComplete === true,
-      isOfItem: namesIn(plain, []).some((name) => name === "n" || added.has(name.split(".")[0] ?? "")),
-    });
-  };
   const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
-  for (const { label, named, takesOthers } of looked)
-    if (compared.has(label)) add(label, { named: new Set(named), takesOthers, isTested: !takesOthers });
-  for (const [label, values] of Object.entries(config.skip ?? {}))
-    add(label, { named: textsOf(values), isComplete: true });
-  for (const [label, values] of Object.entries(config.expect ?? {}))
-    if (byLabel.has(plainName(label))) add(label, { named: textsOf(values), isComplete: true });
-  return [...byLabel.values()];
+  const tested = looked
+    .filter(({ label }) => compared.has(label))
+    .map((look) => ({ ...look, isTested: !look.takesOthers, isComplete: false }));
+  const complete = (values: SourceConfig["skip"] = {}) =>
+    Object.entries(values).map(([label, texts]) => {
+      return { label, named: [...textsOf(texts)], takesOthers: false, isTested: false, isComplete: true };
+    });
+  const watched = Map.groupBy([...tested, ...complete(config.skip)], ({ label }) => plainName(label));
+  const expected = Map.groupBy(complete(config.expect), ({ label }) => plainName(label));
+  return [...watched].flatMap(([label, ofColumn]) => {
+    const read = readerOf(label, names);
+    if (read === undefined) return [];
+    const all = [...ofColumn, ...(expected.get(label) ?? [])];
+    return {
+      label,
+      read,
+      named: new Set(all.flatMap(({ named }) => named)),
+      takesOthers: all.some(({ takesOthers }) => takesOthers),
+      isTested: all.some(({ isTested }) => isTested),
+      isComplete: all.some(({ isComplete }) => isComplete),
+      isOfItem: namesIn(label, []).some((name) => name === "n" || added.has(name.split(".")[0] ?? "")),
+    };
+  });
 }
 
 /** `{Status}` is the column `Status`. */

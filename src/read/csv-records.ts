@@ -83,23 +83,23 @@ export class CsvRecords {
 
   /** Finds the next record; false where there is none that ends in the bytes. */
   next(): boolean {
-    while (this.at < this.#bytes.length) {
-      const isComment = this.#bytes[this.at] === this.#comment;
-      if (isComment ? !this.#passComment() : !this.#scan()) return false;
-      if (!isComment && this.end > this.start) return true;
+    const { length } = this.#bytes;
+    while (this.at < length) {
+      if (this.#bytes[this.at] === this.#comment) {
+        const end = this.#endOfLine();
+        if (end === length && !this.#isEnd) return false;
+        this.at = end;
+      } else if (!this.#scan()) return false;
+      else if (this.end > this.start) return true;
     }
     return false;
   }
 
-  /** Whether it ends in the bytes. */
-  #passComment(): boolean {
+  /** Any CR ends a comment, so that a row behind a lone one is reported. */
+  #endOfLine(): number {
     let at = this.at;
-    while (at < this.#bytes.length && this.#bytes[at] !== LF && !(this.#crEndsRows && this.#bytes[at] === CR)) at += 1;
-    if (at >= this.#bytes.length - 1 && this.#bytes[at] !== LF && !this.#isEnd) return false;
-    if (this.#bytes[at] === CR && this.#bytes[at + 1] === LF) at += 1;
-    if (at < this.#bytes.length) this.atLine += 1;
-    this.at = Math.min(at + 1, this.#bytes.length);
-    return true;
+    while (at < this.#bytes.length && this.#bytes[at] !== LF && this.#bytes[at] !== CR) at += 1;
+    return at;
   }
 
   /** Each byte of a table passes here once. */

@@ -275,7 +275,8 @@ function firstRow(bytes: Buffer, start: number, dialect: HeaderDialect | undefin
     const byte = bytes[at];
     if (byte === QUOTE) {
       const isInside = at > start && !isEdge(bytes[isQuoted ? at + 1 : at - 1], dialect?.delimiter);
-      if (dialect !== undefined && (dialect.quotes !== "loose" || !isInside)) isQuoted = !isQuoted;
+      if (isQuoted && bytes[at + 1] === QUOTE) at += 1;
+      else if (dialect !== undefined && (dialect.quotes !== "loose" || !isInside)) isQuoted = !isQuoted;
     } else if (isQuoted && byte === dialect?.escape?.charCodeAt(0)) {
       if (bytes[at + 1] === QUOTE || bytes[at + 1] === byte) at += 1;
     } else if (byte === LF) {

@@ -99,13 +99,7 @@ export class JsonArrayParser implements RowParser {
     if (expects === "document" || expects === "nothing") return [];
     if (expects === "list" || expects === "no list") throw this.#withoutList(expects === "list");
     const missing = expects === "end of object" ? "} that ends its object" : "] that ends the array";
-    return [
-      malformed(this.#items, "", false, {
-        rule: "json-invalid",
-        message: `The file ends here, without the ${missing}.`,
-        hint: "The file may have been cut off: write or copy it again.",
-      }),
-    ];
+    return [this.#invalid(EMPTY, `The file ends here, without the ${missing}.`, CUT_OFF)];
   }
 
   /** Takes what begins at a place; gives the place behind it, or undefined where nothing more can be taken. */
@@ -114,7 +108,9 @@ export class JsonArrayParser implements RowParser {
     const fault = (message: string, hint: string): undefined => {
       const end = bytes.indexOf(LF, at);
       if (end === -1 && !isEnd && bytes.length - at <= MAX_ROW_BYTES) return;
-      rows.push(this.#fault(bytes.subarray(at, end === -1 ? bytes.length : end), message, hint));
+      // From there to the line's end is what the report shows of it.
+      const rest = bytes.subarray(at, end === -1 ? bytes.length : end);
+      rows.push(this.#invalid(rest, `${message} (line ${this.#lineEnds + 1}). Nothing after it was read.`, hint));
     };
     switch (this.#expects) {
       case "document":
@@ -174,7 +170,10 @@ export class JsonArrayParser implements RowParser {
     const options = { bordersKnown: false, note: "Nothing after this item was read.", firstLine };
     if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(this.#items, item, false));
     else if (end !== undefined) rows.push(toObjectRow(item, this.#items, options));
-    else if (isEnd) rows.push(this.#cutOff(item, firstLine));
+    else if (isEnd) {
+      const { message } = invalidJson(item.toString(), firstLine);
+      rows.push(this.#invalid(item, `The file ends inside this item. ${message}`, CUT_OFF));
+    }
     const row = rows.at(-1);
     if (end === undefined || (row?.kind === "malformed" && !row.bordersKnown)) return undefined;
     this.#items += 1;
@@ -183,21 +182,8 @@ export class JsonArrayParser implements RowParser {
     return end;
   }
 
-  #cutOff(item: Buffer, firstLine: number): Row {
-    return malformed(this.#items, rawText(item), false, {
-      rule: "json-invalid",
-      message: `The file ends inside this item. ${invalidJson(item.toString(), firstLine).message}`,
-      hint: "The file may have been cut off: write or copy it again.",
-    });
-  }
-
-  /** From a fault to the line's end is what the report shows of it. */
-  #fault(bytes: Buffer, message: string, hint: string): Row {
-    return malformed(this.#items, rawText(bytes), false, {
-      rule: "json-invalid",
-      message: `${message} (line ${this.#lineEnds + 1}). Nothing after it was read.`,
-      hint,
-    });
+  #invalid(bytes: Buffer, message: string, hint: string): Row {
+    return malformed(this.#items, rawText(bytes), false, { rule: "json-invalid", message, hint });
   }
 
   /** @param next what follows the object. */
@@ -220,6 +206,7 @@ export class JsonArrayParser implements RowParser {
   }
 }
 
+const CUT_OFF = "The file may have been cut off: write or copy it again.";
 const WHAT_IT_IS = "A .json file is an array of rows or of {action, data}, or an object that holds one.";
 
 const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;

@@ -240,6 +240,13 @@ describe("what a source declares of its tables", () => {
       'a,b\n1,"x "y", z"\n3,4\n',
       ["2 ! cell-count", "3 3|4"],
     ],
+    ["a header with loose quotes over two lines", LOOSE, '"5" x ""y"",\nz",b\n3,4\n', ["3 3|4"]],
+    [
+      "a comment with a lone carriage return",
+      { dialect: { comment: "#" } },
+      "a,b\n#x\r1,2\n3,4\n",
+      ["2 ! lone-carriage-return", "3 3|4"],
+    ],
     ["a loose quote that never closes", LOOSE, 'a,b\n1,"x\n3,4\n', ["2 !! csv-quotes"]],
   ])("%s", (_name, options, text, rows) => {
     expect(read(text, options).rows.map(brief)).toEqual(rows);
