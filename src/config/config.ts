@@ -20,8 +20,7 @@ import {
 import { explainIssues, problemLine } from "./explain.ts";
 import { type FoundDocument, findConfigs, type Search } from "./find.ts";
 import { toPath } from "./paths.ts";
-import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
-import { PATHS, PROGRAMS, variablePart } from "./settings.ts";
+import { configSchema, PATHS, type ParsedConfig, type ParsedEnvironment, PROGRAMS, variablePart } from "./settings.ts";
 import { isTrusted, trustProblems } from "./trust.ts";
 
 /** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */

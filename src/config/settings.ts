@@ -1,18 +1,19 @@
-/** The settings of an environment: one table, from which schema, values, `tickets env` and the docs derive. */
+/** The settings of an environment: one table, from which schema, values, `tickets env` and the docs derive; and the schema of a config. */
 
 import * as z from "zod";
+import { SEVERITIES } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
-import { type DeepReadonly, needs, textValue } from "../map/source.ts";
+import { type DeepReadonly, needs, oneOf, sourceSchema, textValue } from "../map/source.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { parseDuration } from "./duration.ts";
 
 export const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-export const ENVIRONMENT_NAME_RULE = "needs a name of lower-case letters, digits, - and _, such as playground";
+const ENVIRONMENT_NAME_RULE = "needs a name of lower-case letters, digits, - and _, such as playground";
 
 /** How an environment's name stands in variables: `pre-prod` → `PRE_PROD`. */
 export const variablePart = (name: string): string => name.toUpperCase().replaceAll("-", "_");
 
-export const environmentName = () =>
+const environmentName = () =>
   z.string({ error: needs("the name of an environment") }).regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE });
 
 /** Upper case only: a key pasted in place of the name of its variable is then nearly always noticed. */
@@ -46,7 +47,7 @@ const duration = () =>
   });
 
 /** A path with a blank around it would be another folder, and another ledger. */
-export const stateFolder = () =>
+const stateFolder = () =>
   textValue("a path").refine((text) => text === text.trim(), { error: "begins or ends with a blank" });
 
 /** A program and its arguments, run without a shell. */
@@ -235,7 +236,7 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[]; //
 
 type Shape = { [K in SettingName]: z.ZodOptional<(typeof SETTINGS)[K]["schema"]> };
 
-export const environmentSchema = z.strictObject(
+const environmentSchema = z.strictObject(
   {
     baseUrl: textValue("a URL")
       .transform((text, context) => {
@@ -261,8 +262,32 @@ export const environmentSchema = z.strictObject(
   { error: needs("a map") },
 );
 
+/** What a config may hold: the one schema from which parsing, TypeScript types and the published JSON Schema derive. */
+export const configSchema = z.strictObject(
+  {
+    $schema: textValue("the address of a JSON Schema").optional().describe("For editors; tickets does not read it."),
+    env: environmentName().optional().describe("Environment used when none is named."),
+    environments: z
+      .record(z.string().regex(ENVIRONMENT_NAME), environmentSchema, {
+        error: (issue) =>
+          issue.code === "invalid_key" ? ENVIRONMENT_NAME_RULE : needs("a map of environments")(issue),
+      })
+      .optional(),
+    sources: z.record(z.string(), sourceSchema, { error: needs("a map of sources") }).optional(),
+    rules: z
+      .record(z.string(), oneOf(SEVERITIES), { error: needs("a map from rule ids to off, warn or error") })
+      .optional()
+      .describe("Severities that differ from docs/reference.md#rules."),
+    stateDir: stateFolder().optional().describe("Folder of ledgers and plans; relative to this file."),
+  },
+  { error: needs("a map with env, environments, sources, rules and stateDir") },
+);
+
+export type ParsedConfig = z.output<typeof configSchema>;
+export type ParsedEnvironment = z.output<typeof environmentSchema>;
+
 /** The settings as a config gives them: durations in milliseconds. */
-type Declared = DeepReadonly<z.output<typeof environmentSchema>>;
+type Declared = DeepReadonly<ParsedEnvironment>;
 type WithDefault = {
   [K in SettingName]: (typeof SETTINGS)[K] extends { readonly otherwise: unknown } ? K : never;
 }[SettingName];

@@ -118,7 +118,9 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     const { summary, ending } = await streamInput(context, options, session, earlier);
     return { summary: afterEarlier(summary, earlier?.summary), ending };
   } catch (cause) {
-    throw earlier === undefined ? cause : aboutInput(cause, files);
+    // Something was already sent, for the earlier run.
+    const isOfInput = earlier !== undefined && cause instanceof Failure && cause.nothingSent;
+    throw isOfInput ? cause.with({ nothingSent: files }) : cause;
   }
 }
 
@@ -131,7 +133,10 @@ async function streamInput(
 ): Promise<StreamResult> {
   const { ledger, environment } = session;
   const { mode, publishes = false, startedAt } = options;
-  const output = await placeForPromises(context, options, session);
+  // Promises and rejects have to have a place to go; without a path, promises go to standard output.
+  const output = outputPath(options.output, environment.name, context.cwd);
+  await refuseReadOnlyFolder(context.cwd);
+  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
   const directory = planFolder(environment);
   const { config } = options.settings;
   const found = await checkInput(context, {
@@ -196,24 +201,6 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
       "A run that is published has no promises for standard output yet. Nothing was published.",
       { hint: "Name a file for them, or leave --output out." },
     );
-}
-
-/** A failure of a command that has already sent something for an earlier run. */
-function aboutInput(cause: unknown, files: readonly string[]): unknown {
-  return cause instanceof Failure && cause.nothingSent ? cause.with({ nothingSent: files }) : cause;
-}
-
-/** Makes sure that promises and rejects have a place to go. @returns undefined for standard output. */
-async function placeForPromises(
-  context: RunContext,
-  options: StreamSettings,
-  { ledger, environment }: Session,
-): Promise<string | undefined> {
-  const output = outputPath(options.output, environment.name, context.cwd);
-  await refuseReadOnlyFolder(context.cwd);
-  if (output !== undefined && options.mode !== "adopt")
-    await makeWayForOutput(context, ledger, environment, output, options);
-  return output;
 }
 
 async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {

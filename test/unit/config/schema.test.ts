@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { configJsonSchema } from "../../../scripts/config-schema.ts";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { explainIssues, problemLine } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
-import { configJsonSchema, configSchema } from "../../../src/config/schema.ts";
-import { SETTING_NAMES } from "../../../src/config/settings.ts";
+import { configSchema, SETTING_NAMES } from "../../../src/config/settings.ts";
 
 function problemsOf(text: string): readonly string[] {
   const document = parseConfigText("c.yaml", text);

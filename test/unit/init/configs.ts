@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import { explainIssues } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
-import { configSchema } from "../../../src/config/schema.ts";
+import { configSchema } from "../../../src/config/settings.ts";
 import { guessConfig } from "../../../src/init/guess.ts";
 import { cellsRow } from "../map/rows.ts";
 import { tableOf } from "../map/samples.ts";
