@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { describeKeySource, type KeySource } from "./declared.ts";
-import { type Program, runProgram } from "./program.ts";
+import type { Program } from "./program.ts";
 import { type Refuse, readSmall, warningOfMode } from "./small-file.ts";
 
 /**
@@ -149,6 +149,8 @@ async function printedBy(
   limits: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly limitMs: number },
   refuse: Refuse,
 ): Promise<string> {
+  // Most keys are in a variable or a file.
+  const { runProgram } = await import("./program.ts");
   const ended = await runProgram(program, { ...limits, input: "", mostBytes: MOST_BYTES });
   limits.signal.throwIfAborted();
   if ("printed" in ended) return ended.printed;
