@@ -23,7 +23,7 @@ import type {
   ValueRule,
 } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
-import { compileTemplate, firstFilled } from "./template.ts";
+import { compileTemplate, firstFilled, namesIn } from "./template.ts";
 import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import {
   compileExpect,
@@ -53,6 +53,8 @@ export interface ActionRules {
   readonly action: ActionName;
   readonly when: When | undefined;
   readonly each: Each | undefined;
+  /** Whether `when` names items of the action's own `each`: it is judged for each of them, otherwise before. */
+  readonly isJudgedByItem: boolean;
   readonly fields: readonly FieldRule[];
   readonly key: Read | undefined;
   /** Of an action that is given once per event: its eventId, and what it says about the event. */
@@ -71,6 +73,8 @@ export interface Program {
   readonly event: Read | undefined;
   readonly fillDown: FillDown | undefined;
   readonly watch: ValueWatch;
+  /** Those of lists that actions repeat by, under the name of the list. */
+  readonly itemWatches: ReadonlyMap<string, ValueWatch>;
   /** The columns that conditions compare with values. */
   readonly deciding: readonly Pick<WatchedColumn, "label" | "read">[];
   /** What the conditions look at, for the reason why a row is skipped. */
@@ -138,13 +142,14 @@ export function compileSource(settings: SourceSettings): Program {
   const event = attempt(() => compileEvent(source));
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
-  const all = rules.flatMap(({ when }) => when?.looked ?? []);
+  const all = rules.flatMap((rule) => looksOf(rule).ofRow);
   const watched = watchedColumns(config, source.namesIn(), all);
   const watch = new ValueWatch(watched, tables);
   const deciding = watched.filter(({ isOfItem, isTested, takesOthers }) => !isOfItem && (isTested || takesOthers));
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(all);
-  return { columns, lookups, each, rules, expectations, skips, event, fillDown, watch, deciding, looked };
+  const itemWatches = watchItems(rules, source);
+  return { columns, lookups, each, rules, expectations, skips, event, fillDown, watch, itemWatches, deciding, looked };
 }
 
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {
@@ -207,11 +212,16 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
       missing,
     );
   const { key } = source.config;
+  const { when: conditions } = config;
+  const compileAs = (within: Names) => conditions && compileWhen(conditions, within, [...path, "when"]);
+  const ofItems = each?.names.item === undefined ? undefined : compileAs(names);
+  const isJudgedByItem = ofItems?.looked.some(({ label }) => isOfItem(label)) === true;
   const eventId = registersEvent(action) ? fields.find(({ field }) => field === "eventId")?.read : undefined;
   return {
     action,
-    when: config.when === undefined ? undefined : compileWhen(config.when, source.namesIn(), [...path, "when"]),
+    when: isJudgedByItem ? ofItems : compileAs(source.namesIn()),
     each,
+    isJudgedByItem,
     fields,
     key:
       key === undefined
@@ -221,6 +231,29 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
           ),
     once: eventId && { eventId, cells, fields: (scope) => textsOfFields(action, fields, scope) },
   };
+}
+
+/** Whether a condition looks at an item, of whichever `each`. */
+const isOfItem = (label: string): boolean => namesIn(label, []).some((name) => /^(?:item|outer)(?:\.|$)/.test(name));
+
+/** What a rule's conditions look at: in the row or the item of the source's `each`, and in the items of the rule's own. */
+function looksOf({ when, isJudgedByItem }: ActionRules) {
+  const { true: ofItems = [], false: ofRow = [] } = Object.groupBy(when?.looked ?? [], ({ label }) =>
+    isJudgedByItem && isOfItem(label) ? "true" : "false",
+  );
+  return { ofItems, ofRow };
+}
+
+/** Watches the items of each list that actions repeat by, under its name. */
+function watchItems(rules: readonly ActionRules[], source: Source): ReadonlyMap<string, ValueWatch> {
+  const watches = new Map<string, ValueWatch>();
+  for (const { each } of rules) {
+    if (each === undefined || watches.has(each.by)) continue;
+    const looked = rules.filter((rule) => rule.each?.by === each.by).flatMap((rule) => looksOf(rule).ofItems);
+    const names = source.namesIn(namesOfBoth(source.each?.names, each.names));
+    if (looked.length > 0) watches.set(each.by, new ValueWatch(watchedColumns({}, names, looked), new Map()));
+  }
+  return watches;
 }
 
 /** The same names; every reader that they give is added to `reads`. */

@@ -82,10 +82,11 @@ export class SourceMapper implements Mapper {
   }
 
   findingsOfFile(): readonly FileFinding[] {
-    const { columns, lookups, watch } = this.#program;
+    const { columns, lookups, watch, itemWatches } = this.#program;
     return [
       ...columns.findings(this.#settings.config.optional),
       ...watch.findings(),
+      ...[...itemWatches.values()].flatMap((ofItems) => ofItems.findings()),
       ...this.#events.findings(),
       ...this.#oneTicket.findings(),
       ...lookups.flatMap(({ findings }) => findings),
@@ -158,7 +159,7 @@ export class SourceMapper implements Mapper {
     const given = this.#drafts.length;
     const found = scope.findings.length;
     for (const rule of rules) {
-      if (rule.when !== undefined && !rule.when.holds(scope)) continue;
+      if (!rule.isJudgedByItem && rule.when?.holds(scope) === false) continue;
       if (rule.each === undefined) this.#giveAction(rule);
       else this.#giveEach(rule, rule.each);
     }
@@ -171,10 +172,13 @@ export class SourceMapper implements Mapper {
     const { n, item, outer } = scope;
     const items = each.items(scope);
     if (items.length === 0) this.#whyNothing ??= `nothing in ${each.by}`;
+    const watch = this.#program.itemWatches.get(each.by);
     for (const [at, inner] of items.entries()) {
       if (this.#program.each === undefined) scope.n = at + 1;
       if (each.names.item !== undefined) enter(scope, inner, item);
-      this.#giveAction(rule);
+      watch?.seeItem(scope);
+      if (!rule.isJudgedByItem || rule.when?.holds(scope) === true) this.#giveAction(rule);
+      else this.#whyNothing ??= `no when takes an item of ${each.by}`;
     }
     scope.n = n;
     enter(scope, item, outer);
