@@ -9,9 +9,13 @@ export interface Place {
   readonly line: number | undefined;
 }
 
+const isArray = (source: string): boolean => /\.json(?:\.gz|\.zst)?$/i.test(source);
+
 /** `sales.csv:12`; of a JSON array `sales.json[12]`. */
 export function placeText({ source, line }: Place, longest = 200): string {
-  const isArray = /\.json(?:\.gz|\.zst)?$/i.test(source);
-  const place = line === undefined ? "" : isArray ? `[${line}]` : `:${line}`;
+  const place = line === undefined ? "" : isArray(source) ? `[${line}]` : `:${line}`;
   return `${cleanText(source, longest)}${place}`;
 }
+
+/** `line 12`; of a JSON array `item 12`. */
+export const lineText = (source: string, line: number): string => `${isArray(source) ? "item" : "line"} ${line}`;

@@ -83,10 +83,11 @@ export class SourceMapper implements Mapper {
 
   findingsOfFile(): readonly FileFinding[] {
     const { columns, lookups, watch, itemWatches } = this.#program;
+    const { fileName } = this.#settings;
     return [
       ...columns.findings(this.#settings.config.optional),
-      ...watch.findings(),
-      ...[...itemWatches.values()].flatMap((ofItems) => ofItems.findings()),
+      ...watch.findings(fileName),
+      ...[...itemWatches.values()].flatMap((ofItems) => ofItems.findings(fileName)),
       ...this.#events.findings(),
       ...this.#oneTicket.findings(),
       ...lookups.flatMap(({ findings }) => findings),

@@ -2,6 +2,7 @@
 
 import { distance } from "fastest-levenshtein";
 import { foldSpelling } from "../actions/nearest.ts";
+import { lineText } from "../actions/place.ts";
 import { andMore, cleanText, quoted } from "../actions/text.ts";
 import { digestHex } from "./row-digest.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
@@ -73,13 +74,13 @@ export class ValueWatch {
     if (this.#ofRow.length > 0) look(this.#ofRow, scope, outcome);
   }
 
-  /** The findings about all rows. */
-  findings(): readonly FileFinding[] {
+  /** The findings about all rows of a file. */
+  findings(fileName: string): readonly FileFinding[] {
     const watched = this.#columns.map(({ tally }) => tally);
     const isFamiliar = watched.length === 0 || watched.some((tally) => tally.isFamiliar);
     return [
       ...[...watched, ...this.#tables.values()].flatMap((tally) => tally.nearMisses()),
-      ...watched.flatMap((tally) => tally.notNamed()),
+      ...watched.flatMap((tally) => tally.notNamed(fileName)),
       ...(this.#rows > 0 && !this.#gaveAny && !isFamiliar ? [nothingMapped(this.#rows, watched)] : []),
     ];
   }
@@ -175,14 +176,15 @@ export class ValueTally {
     });
   }
 
-  notNamed(): readonly FileFinding[] {
+  notNamed(source: string): readonly FileFinding[] {
     const { label, named, isTested } = this.#says;
     const open = byRows([...this.#strange].filter(([value, strange]) => this.#isOpen(value, strange)));
     if (open.length === 0) return [];
     const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line }]) => {
       const meant = [...named].find((name) => isNear(name, value));
       const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
-      return `${quoted(value)} (${rows === 1 ? `line ${line}` : `${rows} times, first in line ${line}`}${near})`;
+      const place = lineText(source, line);
+      return `${quoted(value)} (${rows === 1 ? place : `${rows} times, first in ${place}`}${near})`;
     });
     const more = open.length - shown.length;
     const others = this.#beyond.rows === 0 || more === 0 ? andMore(more) : ` and more than ${more} others`;

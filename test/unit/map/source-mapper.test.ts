@@ -534,13 +534,40 @@ actions:
   - scannedTicket:
       each: {in: "{item.at}", match: '(?<at>[0-9]+)'}
       fields: {ticketId: "{outer.id}", orderTime: "{item.at}"}
-  - checkedInTicket: {each: {path: item.codes}, when: {item.id: c}, fields: {ticketId: "{item}"}}`;
+  - checkedInTicket: {each: {path: item.codes}, when: {outer.id: c}, fields: {ticketId: "{item}"}}`;
     expect(actionsOf([mapJson(yaml, ORDER)])).toEqual([
       { action: "scannedTicket", data: { ticketId: "a", orderTime: 1772356522 } },
       { action: "scannedTicket", data: { ticketId: "a", orderTime: 1772356523 } },
       { action: "invalidatedTicket", data: { ticketId: "b" } },
       { action: "scannedTicket", data: { ticketId: "c", orderTime: 1772356524 } },
       { action: "checkedInTicket", data: { ticketId: "z" } },
+    ]);
+  });
+
+  test.each(["each: {path: lines}", ""])("a when that names its items is judged for each of them (%s)", (ofSource) => {
+    const list = ofSource === "" ? "tickets" : "item.tickets";
+    const action = (when: string) => `{each: {path: ${list}}, when: ${when}, fields: {ticketId: "{item.code}"}}`;
+    const yaml = `${ofSource}
+actions:
+  - invalidatedTicket: ${action("{item.state: void}")}
+  - checkedInTicket: ${action("{item.state: [in, out], type: gate}")}`;
+    const line = (tickets: string) => `{"type":"gate","state":"void","tickets":[${tickets}]}`;
+    const mixed = '{"code":"x","state":"in"},{"code":"y","state":"void"},{"code":"z","state":"lost"}';
+    const row = (tickets: string) =>
+      json(ofSource === "" ? line(tickets) : `{"type":"gate","lines":[${line(tickets)}]}`);
+    const mapper = createMapper({ fileName: "x.json", source: { name: "s", config: sourceOf(yaml) } });
+    expect(actionsOf([mapper.map(row(mixed))])).toEqual([
+      { action: "invalidatedTicket", data: { ticketId: "y" } },
+      { action: "checkedInTicket", data: { ticketId: "x" } },
+    ]);
+    const nothing = mapper.map(row('{"code":"z","state":"lost"}'));
+    expect(nothing).toEqual({ kind: "skipped", reason: `no when takes an item of ${list}` });
+    expect(mapper.findingsOfFile()).toMatchObject([
+      {
+        rule: "value-not-named",
+        field: "item.state",
+        message: 'No when, skip or expect names "lost" (2 times, first in item 1).',
+      },
     ]);
   });
 });
