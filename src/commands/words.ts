@@ -23,8 +23,7 @@ const WORDS: Words = {
   "environment chosen": ({ environment }, { trace }) => {
     trace.environment = environment;
   },
-  "ledgers in conflict": ({ problem }, { reporter }) => reporter.warn(problem.message),
-  "key doubtful": ({ warning }, { reporter }) => reporter.warn(warning),
+  warning: ({ message }, { reporter }) => reporter.warn(message),
   "waiting for the lock": ({ holder }, { reporter }) =>
     reporter.info(
       `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${localTime(holder.since)})`} …`,
@@ -39,7 +38,6 @@ const WORDS: Words = {
   },
   "ordered by time": (_, { reporter }) =>
     reporter.info("Order: by orderTime, each event and sale before what depends on it."),
-  "files passed over": ({ message }, { reporter }) => reporter.warn(message),
   "inputs understood": sayUnderstood,
   "input checked": sayChecked,
   "sending planned": sayPlanned,

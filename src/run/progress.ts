@@ -51,13 +51,11 @@ export interface CheckedInput {
 /** What can happen, and what there is to say about it. */
 export type RunEvent =
   | { readonly kind: "environment chosen"; readonly environment: Environment }
-  /** A command that sends would be refused for this. */
-  | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
-  | { readonly kind: "key doubtful"; readonly warning: string }
+  /** A file that is not read, a key that others may read, or a second ledger, for which a command that sends would be refused. */
+  | { readonly kind: "warning"; readonly message: string }
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }
-  | { readonly kind: "files passed over"; readonly message: string }
   | {
       readonly kind: "inputs understood";
       readonly inputs: readonly UnderstoodInput[];

@@ -35,7 +35,7 @@ export async function openService(context: RunContext, environment: Environment)
     };
   }
   const { env, stop, progress } = context;
-  const doubt = (warning: string): void => progress.happened({ kind: "key doubtful", warning });
+  const doubt = (message: string): void => progress.happened({ kind: "warning", message });
   const { baseUrl } = environment;
   return {
     ...{ environment, baseUrl, boundTo: baseUrl },

@@ -70,7 +70,7 @@ export async function loadSettings(
   await refuseMovedAddress(config, environment, env);
   const problem = await conflictOf(context, config, environment);
   if (problem !== undefined && ledgers === "one") throw problem;
-  if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
+  if (problem !== undefined) progress.happened({ kind: "warning", message: problem.message });
   return { config, environment };
 }
 
