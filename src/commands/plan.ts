@@ -28,34 +28,37 @@ const PREVIEWED = 5;
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
 export async function plan(options: PlanOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
+  // Elsewhere they go to standard output.
+  const file = options.output === "-" ? undefined : options.output;
   if (options.preview !== undefined && options.output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
       hint: "Give the actions a file, or leave one of the two out.",
     });
-  const rows = options.preview === true ? PREVIEWED : options.preview;
-  const preview = rows === undefined ? undefined : createPreview(rows);
+  const shown = options.preview === true ? PREVIEWED : options.preview;
+  const preview = shown === undefined ? undefined : createPreview(shown);
   await using checked = await checkInput(options, context, preview?.see);
   const { plan, problems } = checked;
   const seen = preview?.result(problems.kept);
   if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
   // Beside actions that a program reads, what was found is for people.
-  const isOutputFree = !options.json && (seen !== undefined || isWrittenToFile(options));
+  const isOutputFree = !options.json && (seen !== undefined || file !== undefined);
   const findings = isOutputFree ? reporter.found : reporter;
   reportProblems(findings, checked, { verbose });
   reportSkipped(findings, plan);
   sayPending(findings, plan);
   const sentence = describePlan(plan);
   if (options.json) {
-    reporter.out(
-      `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, problems: { errors: problems.errors, warnings: problems.warnings }, ...(seen !== undefined && { preview: seen }) })}\n`,
-    );
+    const { rows, actions, byAction } = plan;
+    const { errors, warnings } = problems;
+    const document = { rows, actions, byAction, problems: { errors, warnings }, ...(seen && { preview: seen }) };
+    reporter.out(`${JSON.stringify(document)}\n`);
   }
   if (plan.isRefused) {
     reporter.error(`${sentence} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
-  if (isWrittenToFile(options)) {
-    const target = await writeActions(checked, options.output, context);
+  if (file !== undefined) {
+    const target = await writeActions(checked, file, context);
     reporter.info(`${sentence} Written to ${displayPath(target, context.cwd)}.`);
   } else {
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
@@ -64,10 +67,6 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   const { isNews } = await shownBefore(problems, checked.shown);
   return exitCodeOfDone(plan, { isNews, doubt: undefined });
 }
-
-/** Whether the actions go to a file, and not to standard output. */
-const isWrittenToFile = (options: PlanOptions): options is PlanOptions & { readonly output: string } =>
-  options.output !== undefined && options.output !== "-";
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */
 function describePlan({ rows, actions, newByAction }: Plan): string {
