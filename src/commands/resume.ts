@@ -5,7 +5,7 @@ import { resume as resumeRun } from "../run/resume.ts";
 import type { Options } from "./options.ts";
 import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
-import { traceSummary } from "./trace.ts";
+import { endSending } from "./trace.ts";
 
 type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "report" | "json">;
 
@@ -23,9 +23,5 @@ export const resume = reported("resume", async (options: ResumeOptions, context)
     );
     return EXIT_CODES.ok;
   }
-  const { summary } = end;
-  if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
-  traceSummary(trace, summary);
-  if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
-  return summary.exitCode;
+  return endSending(end.summary, environment, options.json, context);
 });

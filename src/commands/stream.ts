@@ -3,14 +3,14 @@
 import { resultsCommand, workCommand } from "../actions/next-command.ts";
 import { count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
+import { dryRun as dryRunOf, type StreamResult, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { sayNothingSent } from "./input-words.ts";
 import type { InputOptions, Options } from "./options.ts";
 import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
 import { leadTo, NEXT, sayRejects } from "./run-end.ts";
-import { traceSummary } from "./trace.ts";
+import { endSending } from "./trace.ts";
 
 type StreamOptions = InputOptions &
   Options<
@@ -20,9 +20,10 @@ type StreamOptions = InputOptions &
 
 export const stream = reported("stream", async (options: StreamOptions, context): Promise<number> => {
   const startedAt = performance.now();
-  const { reporter, trace } = context;
+  const { reporter, trace, stop } = context;
+  const { dryRun, resend, adopt, yes } = options;
   trace.files = options.files;
-  trace.isKept = !options.dryRun;
+  trace.isKept = !dryRun;
   const { core, ...settings } = await openSettings(context, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
@@ -30,39 +31,21 @@ export const stream = reported("stream", async (options: StreamOptions, context)
       nothingSent: true,
       hint: "Name a file for the promises.",
     });
-  const carryOut = options.dryRun ? dryRun : streamInput;
-  const result = await carryOut(core, {
-    ...options,
-    output,
-    settings,
-    startedAt,
-    mode: options.resend ? "resend" : options.adopt ? "adopt" : "judge",
+  // On a terminal, unless it was answered before.
+  const { ask } = reporter;
+  const asked = yes || ask === undefined ? undefined : (question: string) => ask(question, stop);
+  const result = await (dryRun ? dryRunOf : streamInput)(core, {
+    ...{ ...options, output, settings, startedAt },
+    mode: resend ? "resend" : adopt ? "adopt" : "judge",
     publishes: options.publish,
-    confirm: confirmBy(options, context),
-    newLedger: newLedgerBy(options, context),
+    confirm:
+      asked &&
+      (({ actions, environment, host }) => asked(`Send ${count(actions, "action")} to ${environment} (${host})?`)),
+    newLedger: yes || asked,
   });
   sayEnding(result, options.files, context);
-  const { summary } = result;
-  traceSummary(trace, summary);
-  if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
-  if (settings.environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
-  return summary.exitCode;
+  return endSending(result.summary, settings.environment, options.json, context);
 });
-
-/** Asks on a terminal, unless it was answered before. */
-function confirmBy({ yes }: Pick<StreamOptions, "yes">, { reporter, stop }: Context): StreamSettings["confirm"] {
-  const { ask } = reporter;
-  if (yes || ask === undefined) return undefined;
-  return ({ actions, environment, host }) => ask(`Send ${count(actions, "action")} to ${environment} (${host})?`, stop);
-}
-
-function newLedgerBy(
-  { yes }: Pick<StreamOptions, "yes">,
-  { reporter: { ask }, stop }: Context,
-): StreamSettings["newLedger"] {
-  if (yes) return true;
-  return ask && ((question) => ask(question, stop));
-}
 
 /** What there is to say of a stream beside what was said of its input and of each run. */
 function sayEnding({ summary, ending }: StreamResult, files: readonly string[], context: Context): void {

@@ -9,6 +9,7 @@ import type { CheckedInput } from "../run/progress.ts";
 import { userName } from "../run/session.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
+import type { Reporter } from "./reporter.ts";
 
 /** Filled in by the command as it goes; written when its exit code is known. A report is made of it too. */
 export interface Trace {
@@ -46,12 +47,20 @@ export const newTrace = (): Trace => ({
   reported: [],
 });
 
-/** What a summary says for the trace. */
-export function traceSummary(trace: Trace, summary: Summary): void {
-  const { run, rows, actions, problems } = summary;
+/** What a command that sends leaves behind. Returns its exit code. */
+export function endSending(
+  summary: Summary,
+  environment: Environment,
+  isJson: boolean,
+  { reporter, trace }: { readonly reporter: Reporter; readonly trace: Trace },
+): number {
+  const { run, rows, actions, problems, exitCode } = summary;
   trace.summary = summary;
   trace.run = run ?? undefined;
   trace.counts = { rows: { ...rows }, actions: { ...actions }, problems: { ...problems } };
+  if (isJson) reporter.out(`${JSON.stringify(summary)}\n`);
+  if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
+  return exitCode;
 }
 
 /** What a check says for the trace. */
