@@ -71,20 +71,7 @@ async function lookAtLedger(environment: Environment, cwd: string) {
   return { hasLedger: ledger !== undefined, problem: await lostRunsOf(environment, ledger, cwd) };
 }
 
-interface RemoteCounts {
-  /** How many promises there are. */
-  readonly promises: number;
-  /** By what the service said last, the most frequent first. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** Those that were never answered. */
-  readonly unknown: number;
-  /** Those that will not change any more. */
-  readonly final: number;
-  /** Of these, those that did not reach the blockchain. */
-  readonly failed: number;
-  /** Those that the service does not know. */
-  readonly notFound: number;
-}
+type RemoteCounts = Awaited<ReturnType<typeof countAll>>;
 
 interface Asked {
   /** How many answers came. */
@@ -216,7 +203,7 @@ function notesIn(ledger: Ledger) {
   return { add, store };
 }
 
-async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCounts> {
+async function countAll(ledger: Ledger, runs: readonly Run[]) {
   const found = new Map<string, number>();
   let promises = 0;
   for (const { number: run } of runs) {
@@ -228,9 +215,12 @@ async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCou
     statuses.reduce((sum, [status, n]) => sum + (isMeant(status) ? n : 0), 0);
   return {
     promises,
+    /** By what the service said last, the most frequent first. */
     statuses: Object.fromEntries(statuses),
+    /** Those that were never answered, and those that will not change any more. */
     unknown: promises - sumOf(() => true),
     final: sumOf(isFinal),
+    /** Of the final ones, those that did not reach the blockchain; and those that the service does not know. */
     failed: sumOf((status) => FAILED_STATUSES.includes(status)),
     notFound: sumOf((status) => status === NOT_FOUND),
   };
