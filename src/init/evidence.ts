@@ -122,7 +122,7 @@ export interface Evidence extends Sample {
   /** Those that can be named in a rule: their header occurs once, and has no braces. They hold something, or nothing. */
   readonly all: readonly Column[];
   readonly empty: readonly Column[];
-  /** What shows a line of totals, where there is one: a column that only such lines leave empty, else their word. */
+  /** The word of a line of totals, where there is one. */
   readonly totals: { readonly column: string; readonly text: string } | undefined;
   /** What was looked at: `all 3 rows`. */
   readonly allRows: string;
@@ -149,7 +149,7 @@ export function evidenceOf(sample: Sample): Evidence {
     columns,
     all: usable.filter(({ filled }) => filled > 0),
     empty: usable.filter(({ filled }) => filled === 0),
-    totals: totalsIn(sample.header, rows, trimmed.find(isOfTotals)),
+    totals: totalsIn(sample.header, trimmed.find(isOfTotals)),
     allRows: allRowsText(rows.length, sample),
     hasFileDate: datesIn(sample.fileName).length === 1,
     column: (name) => columns.find((column) => column.name === name),
@@ -167,11 +167,10 @@ export function hasColumn({ header, lists = [] }: Sample, name: string): boolean
 const isOfTotals = (cells: readonly string[]): boolean =>
   cells.filter((cell) => cell !== "").length * 2 <= cells.length && cells.some(isTotalsWord);
 
-function totalsIn(header: readonly string[], rows: Sample["rows"], totals: readonly string[] | undefined) {
-  if (totals === undefined) return undefined;
-  const empty = header.findIndex((_name, at) => (totals[at] ?? "") === "" && rows.every((cells) => cells[at]));
-  const at = empty === -1 ? totals.findIndex(isTotalsWord) : empty;
-  return { column: header[at]?.trim() ?? "", text: totals[at] ?? "" };
+/** An empty cell would not do: a row may lack it too, and its sale would be skipped. */
+function totalsIn(header: readonly string[], totals: readonly string[] = []) {
+  const at = totals.findIndex((cell, at) => isTotalsWord(cell) && header[at]?.trim() !== "");
+  return at === -1 ? undefined : { column: header[at]?.trim() ?? "", text: totals[at] ?? "" };
 }
 
 function allRowsText(rows: number, { items, isWhole }: Sample): string {

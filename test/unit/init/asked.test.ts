@@ -308,3 +308,8 @@ o2,v@example.com,Regular,000123456790,paid,ja,2026-04-20 08:00,false,,2026-04-02
     'when: {order_status: paid, is_scanned: ["true", 1, "yes"]}',
   );
 });
+
+test("a line of totals is left out by its word, not by a cell that a sale may lack too", () => {
+  const csv = "Order,Seat,Email,Price\nA1,7,a@example.com,24.00\nA2,8,b@example.com,24.00\nTotal,,,48.00\n";
+  expect(bodyOf("sales.csv", csv)).toContain("skip: {Order: Total}   # a line of totals is no row");
+});
