@@ -149,7 +149,10 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   way.happened({ kind: "chunk sent", chunk, attempt });
   const exchange = await post(way, body, asked);
   crashPoint("answered");
-  const reading = readExchange(exchange, actionsIn(body), way.environment.retryStatuses, way.promises);
+  const { environment, promises } = way;
+  // Parsed only now: while requests fly, a lane keeps no more than their bytes.
+  const sent = (): readonly SentAction[] => JSON.parse(new TextDecoder().decode(body)); // as the plan wrote it
+  const reading = readExchange(exchange, sent(), environment.retryStatuses, promises);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
   const { previous, ...concluded } = await conclude(way, made, reading);
   way.previous = previous;
@@ -169,10 +172,17 @@ async function store(way: Way): Promise<LaneEnd | undefined> {
 
 /** In one commit with the last answer, whose promises are written while the request flies. */
 async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
-  const { ledger, run, environment, common, claim, previous } = way;
-  if (environment.rate !== undefined && claim === undefined)
-    common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
-  const step = await ledger.advance(run, { answered: previous?.answered, intent: intentOf(way, chunk) });
+  const { ledger, run, environment, common, claim, previous, rejectedBefore } = way;
+  const { rate, maxRejected, timeoutMs } = environment;
+  if (rate !== undefined && claim === undefined) common.notBefore = performance.now() + (chunk.count / rate) * 1000;
+  const most = { longestMs: MAX_RETRY_AFTER_MS, mostRejected: rejectedBefore + maxRejected };
+  const pace = { actions: chunk.count, rate, ...most };
+  const intent: Intent = {
+    chunk: chunk.chunk,
+    at: new Date().toISOString(),
+    claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), pace },
+  };
+  const step = await ledger.advance(run, { answered: previous?.answered, intent });
   way.previous = undefined;
   const writing = previous === undefined ? Promise.resolve(undefined) : afterStored(way, previous, step);
   // What goes wrong meanwhile must not cost the answer that comes: it is heard after that. Unheard it would end the process.
@@ -200,27 +210,6 @@ async function lookAhead(way: Way): Promise<Request | LaneEnd> {
   const parts = await ledger.split(run, chunk.chunk, common.mostActions, given);
   return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
 }
-
-/** What an answer must echo. Looked at once it came: while requests fly, a lane keeps no more than their bytes. */
-function actionsIn(body: Uint8Array): readonly SentAction[] {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
-  return JSON.parse(text) as readonly SentAction[]; // as the plan wrote it
-}
-
-const intentOf = ({ environment, rejectedBefore, claim }: Way, { chunk, count }: Chunk): Intent => ({
-  chunk,
-  at: new Date().toISOString(),
-  ...(claim !== undefined && {
-    claim: {
-      claim,
-      limitMs: environment.timeoutMs + marginOf(environment.timeoutMs),
-      pace: {
-        ...{ actions: count, rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
-        mostRejected: rejectedBefore + environment.maxRejected,
-      },
-    },
-  }),
-});
 
 function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
   if (obstacle === "taken") return { kind: "taken" };
