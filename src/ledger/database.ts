@@ -20,7 +20,6 @@ export interface Session {
 }
 
 export interface Database extends AsyncDisposable {
-  readonly kind: "sqlite" | "postgres";
   readonly place: string;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
   /** Each statement on its own. */

@@ -3,8 +3,8 @@
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
 import { hasBody, readBody } from "./chunk-life.ts";
-import { type Database, type Session, select } from "./database.ts";
-import type { FoundAction, Item, KnownAction, Ledger, Run } from "./ledger.ts";
+import { type Session, select } from "./database.ts";
+import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
 import { elementsOf, uuidToBytes } from "./outcomes.ts";
 import { selectRuns } from "./runs.ts";
 import { selectSettlements } from "./settle.ts";
@@ -14,22 +14,20 @@ import { readOutcomes } from "./steps.ts";
 /** A chunk in which something of what is looked for may be; what was adopted has none. */
 type Spot = Pick<KnownAction, "run" | "chunk">;
 
-export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
-  about: (id) =>
-    database.read(async (session) => {
-      const known = await knownAs(session, id);
-      const spots: readonly Spot[] = [...known, ...(await otherChunks(session, id))];
-      const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
-      const found: FoundAction[] = [];
-      for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
-        const run = spot && runs.get(spot.run);
-        if (run === undefined) continue;
-        if (spot?.chunk !== undefined) found.push(...(await itemsIn(session, run, spot.chunk, id)));
-        else found.push(...(await adoptedBy(session, run, known)));
-      }
-      return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
-    }),
-});
+/** As `Ledger.about` says. */
+export async function findAbout(session: Session, id: string): Promise<readonly FoundAction[]> {
+  const known = await knownAs(session, id);
+  const spots: readonly Spot[] = [...known, ...(await otherChunks(session, id))];
+  const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
+  const found: FoundAction[] = [];
+  for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
+    const run = spot && runs.get(spot.run);
+    if (run === undefined) continue;
+    if (spot?.chunk !== undefined) found.push(...(await itemsIn(session, run, spot.chunk, id)));
+    else found.push(...(await adoptedBy(session, run, known)));
+  }
+  return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
+}
 
 async function knownAs(session: Session, id: string): Promise<readonly KnownAction[]> {
   const subjects = ["e", "n", "t"].map((kind) => `${kind}:${id}`);

@@ -6,25 +6,27 @@ import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
 import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
-import type { ImportedLine, Ledger, Origin, Run } from "./ledger.ts";
+import type { Imported, ImportedLine, Origin, Run } from "./ledger.ts";
 import { columnsOf, itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
 import { sql, words } from "./sql.ts";
 import { storeAnswers } from "./steps.ts";
 
-export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
-  async importActions(lines) {
-    const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
-    for await (const group of groupsOf(lines)) {
-      const entered = await database.write((session) => importGroup(session, group));
-      if (entered > 0) runs.add(group[0].runId);
-      total.entered += entered;
-      total.known += group.length - entered;
-    }
-    return { ...total, runs: [...runs] };
-  },
-});
+/** As `Ledger.importActions` says. */
+export async function importLines(
+  database: Database,
+  lines: AsyncIterable<readonly ImportedLine[]>,
+): Promise<Imported> {
+  const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
+  for await (const group of groupsOf(lines)) {
+    const entered = await database.write((session) => importGroup(session, group));
+    if (entered > 0) runs.add(group[0].runId);
+    total.entered += entered;
+    total.known += group.length - entered;
+  }
+  return { ...total, runs: [...runs] };
+}
 
 type Group = readonly [ImportedLine, ...ImportedLine[]];
 

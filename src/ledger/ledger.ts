@@ -264,7 +264,6 @@ export interface Statuses {
 }
 
 export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions, Notes, Statuses {
-  readonly kind: "sqlite" | "postgres";
   /** For people; without user and password. */
   readonly place: string;
   /** Of this database, from its making on. */

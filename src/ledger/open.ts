@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { actionMethods } from "./actions.ts";
 import { type Database, first, type Reader, scalar } from "./database.ts";
-import { findMethods } from "./find.ts";
-import { importMethods } from "./import.ts";
+import { findAbout } from "./find.ts";
+import { importLines } from "./import.ts";
 import { workersOf } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { noteMethods, statusMethods } from "./notes.ts";
@@ -45,9 +45,8 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
   if (database === undefined) return undefined;
   try {
     const bound = await bind(database, boundTo, isToRead);
-    const { kind, place: shown } = database;
     return {
-      ...{ kind, place: shown, workers: server && workersOf(server), ...bound },
+      ...{ place: database.place, workers: server && workersOf(server), ...bound },
       get exhausted() {
         return database.exhausted;
       },
@@ -57,10 +56,10 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...stepMethods(database),
       ...settleMethods(database),
       ...actionMethods(database),
-      ...findMethods(database),
-      ...importMethods(database),
       ...noteMethods(database),
       ...statusMethods(database),
+      about: (id) => database.read((session) => findAbout(session, id)),
+      importActions: (lines) => importLines(database, lines),
       bytes: () => database.bytes(),
       countKnown: async () => (await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`)) ?? 0,
       [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),

@@ -50,7 +50,6 @@ export async function openPostgres(options: ServerOptions, isToRead: boolean): P
 const MOST_LOSSES = 3;
 
 export class Postgres implements Database {
-  readonly kind = "postgres";
   readonly place: string;
   readonly exhausted = undefined;
   readonly plain: Reader;

@@ -112,7 +112,6 @@ function openToRead(path: string): DatabaseSync {
 }
 
 class Sqlite implements Database {
-  readonly kind = "sqlite";
   readonly place: string;
   exhausted: Database["exhausted"];
   readonly #file: DatabaseSync;
