@@ -47,8 +47,8 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isState = says(name, "status");
   if (isOfEvents(action)) return isState && hasFewValues ? "status" : undefined;
   const saysLoss = !isLoss && namesLoss(name) && timeKind !== "other";
-  const saysLetIn = isLog && says(name, "logState");
-  if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysLetIn ? "blank" : undefined;
+  const saysEntry = isLog && says(name, "logState");
+  if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysEntry ? "blank" : undefined;
   const values = [...column.values.keys()];
   const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
   const isStatus =
@@ -57,11 +57,11 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
     ((isSale || isLog) && areStatuses(values)) ||
-    (isLog && (saysLetIn || areLogStates(values))) ||
+    (isLog && (saysEntry || areLogStates(values))) ||
     ((isSale || isLoss) && namesRowKind(name) && values.length > 1);
   if (isStatus && hasFewValues) return "status";
   if (saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
-  if (saysLetIn && times === undefined) return "mark";
+  if (saysEntry && times === undefined) return "mark";
   return isSale && timeKind === "entry" && (times !== undefined || isFlag) ? "entry" : undefined;
 }
 

@@ -31,7 +31,7 @@ interface Guess {
 
 const isSale = ({ action }: View): boolean => action === "soldTicket";
 
-/** The lists below say for which action, and in which order it is written. */
+/** By field; the lists below say for which action, and in which order they are written. */
 const GUESSES = {
   eventId: {
     candidates: ({ action, roles }) =>
@@ -153,12 +153,7 @@ const OF_A_TICKET = ["ticketId", "userId", "price", "metadataAttributes", "order
 export const eventRules = (view: View): readonly Line[] => linesFor(view, OF_ITS_EVENT);
 
 /** Rules of the source for all its actions, and those of the action. */
-export interface Rules {
-  readonly source: readonly Line[];
-  readonly fields: readonly Line[];
-}
-
-export function rulesOf(view: View): Rules {
+export function rulesOf(view: View): { readonly source: readonly Line[]; readonly fields: readonly Line[] } {
   const { roles, action, named } = view;
   const takes = fieldsTaken(action);
   const wanted = isSale(view) ? OF_A_SALE : isOfEvents(action) ? (["eventId", ...OF_ITS_EVENT] as const) : OF_A_TICKET;

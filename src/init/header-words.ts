@@ -99,7 +99,7 @@ const NAMES = {
     /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/,
   ofRow:
     /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/,
-  /** Whether somebody was let in, or which way. */
+  /** Whether somebody could enter, or went which way. */
   logState: [
     /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/,
     /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/,
@@ -191,7 +191,7 @@ export function areStatuses(values: readonly string[]): boolean {
   return values.length >= 2 && values.some((value) => value.length <= 40 && OF_LOSS.test(plainText(value)));
 }
 
-/** Whether values of a log say who was let in, or which way. */
+/** Whether values of a log say who could enter, or went which way. */
 export const areLogStates = (values: readonly string[]): boolean => thatAre(values, LOG_STATES) * 2 >= values.length;
 
 /**

@@ -46,8 +46,7 @@ export function ownActions({ header, columns, otherLists, items }: Roles): reado
 export function takenFor(roles: Roles): Taken {
   const { header, fileName, otherLists, items } = roles;
   const { fields, action, conflict } = readColumns(header);
-  const used = (name: ActionName): number =>
-    [...fieldsTaken(name)].filter((field) => fields.has(field as never)).length;
+  const used = (name: ActionName): number => [...fields.keys()].filter((field) => fieldsTaken(name).has(field)).length;
   const canBeNamed = conflict === undefined && action === undefined && otherLists.length === 0 && items === undefined;
   const isNamed = (name: ActionName): boolean =>
     canBeNamed && missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2;
