@@ -62,7 +62,7 @@ export class Draft {
   putValue(name: string, value: unknown): void {
     if (!isFieldName(name)) this.#keep(name, value);
     else if (value === null) this.#putNull(numberOf(name));
-    else this.judge(name, value);
+    else this.judge(numberOf(name), value);
   }
 
   #putNull(number: number): void {
@@ -72,9 +72,8 @@ export class Draft {
   }
 
   /** Adds a value of a field, right or not, which is not null. */
-  judge(field: FieldName, value: unknown): void {
-    const number = numberOf(field);
-    const fault = faultIn(field, value);
+  judge(number: number, value: unknown): void {
+    const fault = faultIn(number, value);
     if (fault === undefined) {
       const json = jsonOf(value);
       this.put(number, json, typeof value === "string" ? value : json);
@@ -139,6 +138,7 @@ export type ReadField = (text: string, draft: Draft, findings: Finding[]) => voi
 
 /** How texts become a field of an action. */
 export function compileField(action: ActionName, field: FieldName, { clearWord, zone }: ReadSettings): ReadField {
+  const number = numberOf(field);
   const { read = (text: string) => text } = KINDS[fieldSpec(field).kind];
   const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
   const cleared = clearedValue(action, field);
@@ -146,7 +146,7 @@ export function compileField(action: ActionName, field: FieldName, { clearWord, 
     const value = text === clearWord ? cleared : read(text, toInstant);
     if (isFault(value))
       findings.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
-    else draft.judge(field, value);
+    else draft.judge(number, value);
   };
 }
 

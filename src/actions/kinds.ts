@@ -8,7 +8,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
-import { type FieldKind, type FieldName, fieldSpec } from "./fields.ts";
+import { FIELD_NAMES, type FieldKind, fieldSpec } from "./fields.ts";
 import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
@@ -45,10 +45,15 @@ export const KINDS: Readonly<Record<FieldKind, Kind>> = {
   ),
 };
 
-/** What is wrong with a value of JSON, warnings included. Null is not this function's business. */
-export function faultIn(field: FieldName, value: unknown): Fault | undefined {
-  const { kind, maxLength = Number.POSITIVE_INFINITY, default: cleared } = fieldSpec(field);
-  return value === cleared ? undefined : KINDS[kind].judge(value, maxLength);
+const JUDGES = FIELD_NAMES.map((name) => {
+  const { kind, maxLength = Number.POSITIVE_INFINITY, default: cleared } = fieldSpec(name);
+  return { judge: KINDS[kind].judge, maxLength, cleared };
+});
+
+/** What is wrong with a value of JSON, warnings included, by the number of its field. Null is not this function's business. */
+export function faultIn(number: number, value: unknown): Fault | undefined {
+  const of = JUDGES[number];
+  return of === undefined || value === of.cleared ? undefined : of.judge(value, of.maxLength);
 }
 
 // ---- texts ----

@@ -8,7 +8,7 @@
 
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, MAX_ACTIONS_PER_REQUEST } from "./actions.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, recordOf, whenOmitted } from "./fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, numberOf, recordOf, whenOmitted } from "./fields.ts";
 import type { JsonSchema } from "./kind.ts";
 import { faultIn, KINDS, U64_MAX } from "./kinds.ts";
 
@@ -20,7 +20,7 @@ export const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) =>
   z
     .unknown()
     .check(({ value, issues }) => {
-      const fault = faultIn(name, value);
+      const fault = faultIn(numberOf(name), value);
       if (fault !== undefined) issues.push({ code: "custom", input: value, message: fault.what, params: { fault } });
     })
     .register(KEYWORDS, {

@@ -183,13 +183,16 @@ const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
 /** By number of field. */
 const FINDER_OF = FIELD_NAMES.map((name) => FINDERS[fieldSpec(name).kind]);
 const ATTRIBUTES = numberOf("metadataAttributes");
+/** The numbers of the fields in which something may be found. */
+export const WATCHED = FIELD_NAMES.map(numberOf).filter((number) => number === ATTRIBUTES || FINDER_OF[number]);
 
 const NONE: readonly Flaw[] = [];
 
 /** What is likely wrong with a field of a draft that is given, be it right or not. */
 export function flawsIn(draft: Draft, number: number): readonly Flaw[] {
   if (number === ATTRIBUTES) return flawsOfAttributes(draft);
-  const [find, text] = [FINDER_OF[number], draft.text[number]];
+  const find = FINDER_OF[number];
+  const text = draft.text[number];
   if (find === undefined || text === undefined || draft.faults?.get(number)?.rule === "field-type") return NONE;
   const flaw = find(text);
   return flaw === undefined ? NONE : [{ text, ...flaw }];

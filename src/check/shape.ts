@@ -5,7 +5,7 @@ import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, fieldSpec, numberOf, recordOf, setOf } from "../actions/fields.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
-import { flawsIn, withoutLogin } from "./likely.ts";
+import { flawsIn, WATCHED, withoutLogin } from "./likely.ts";
 import { mistakesOfSpan, mistakesOfTime } from "./times.ts";
 
 /**
@@ -26,7 +26,7 @@ function likelyMistakes(draft: Draft, now: number): readonly Finding[] {
   const findings: Finding[] = [];
   if ((given & ORDER_TIME) === 0) findings.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) findings.push(changeless(action));
-  findings.push(...findingsOfFlaws(draft));
+  for (const number of WATCHED) if ((given & (1 << number)) !== 0) findings.push(...findingsOfFlaws(draft, number));
   for (const { field, number } of TIMES) {
     const time = timeOf(draft, number);
     if (time !== undefined) findings.push(...mistakesOfTime(field, time, now));
@@ -67,15 +67,13 @@ const changeless = (action: ActionName): Finding => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-function findingsOfFlaws(draft: Draft): readonly Finding[] {
-  const findings: Finding[] = [];
-  for (let number = 0; number < FIELD_NAMES.length; number += 1)
-    if ((draft.given & (1 << number)) !== 0)
-      for (const { rule, what, hint, text = "" } of flawsIn(draft, number)) {
-        const field = FIELD_NAMES[number] ?? "";
-        findings.push({ rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint });
-      }
-  return findings;
+function findingsOfFlaws(draft: Draft, number: number): readonly Finding[] {
+  const flaws = flawsIn(draft, number);
+  if (flaws.length === 0) return NONE;
+  const field = FIELD_NAMES[number] ?? "";
+  return flaws.map(({ rule, what, hint, text = "" }) => {
+    return { rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint };
+  });
 }
 
 const TIMES = FIELD_NAMES.filter((field) => fieldSpec(field).kind === "u64").map((field) => ({
