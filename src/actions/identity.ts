@@ -90,7 +90,7 @@ function timeOf(text: string | undefined): number | undefined {
 }
 
 /** Decimals that a price really uses: 12.50 has one. Three are three, whatever the last is: they may be a group of thousands. */
-export function decimalsOf(price: string): number {
+function decimalsOf(price: string): number {
   const point = price.indexOf(".");
   if (point === -1) return 0;
   if (price.length - point - 1 === 3) return 3;

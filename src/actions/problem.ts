@@ -1,3 +1,5 @@
+import { cleanText } from "./text.ts";
+
 export const SEVERITIES = ["off", "warn", "error"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
@@ -38,3 +40,17 @@ export const about = (field: string, value: string) => ({ field, pointer: `/data
 export interface Problem extends Finding, SourceLine {
   readonly severity: "warn" | "error";
 }
+
+const isArray = (source: string): boolean => /\.json(?:\.gz|\.zst)?$/i.test(source);
+
+/** Where a row stands, as people read it: `sales.csv:12`; of a JSON array `sales.json[12]`; without a line, the file. */
+export function placeText(
+  { source, line }: { readonly source: string; readonly line: number | undefined },
+  longest = 200,
+): string {
+  const place = line === undefined ? "" : isArray(source) ? `[${line}]` : `:${line}`;
+  return `${cleanText(source, longest)}${place}`;
+}
+
+/** `line 12`; of a JSON array `item 12`. */
+export const lineText = (source: string, line: number): string => `${isArray(source) ? "item" : "line"} ${line}`;

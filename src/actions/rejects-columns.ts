@@ -1,6 +1,4 @@
-/** The columns, or keys, that `tickets` adds to the rows of a rejects file. */
-
-import { GUARDED_COLUMN } from "./formula-guard.ts";
+/** The columns, or keys, that `tickets` adds to the rows of a rejects file, and of a table for a spreadsheet. */
 
 export const REASON_COLUMN = "tickets:reason";
 /**
@@ -37,6 +35,23 @@ const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;
 /** Whether a header, or the keys of a row, are those of a rejects file. */
 export const showRejects = (names: readonly string[]): boolean =>
   REJECTS_COLUMNS.some((column) => names.some((name) => name.trim() === column));
+
+// `safeCsv`: an apostrophe before what a spreadsheet would take for a formula. A file that is guarded says so by a column of its own,
+// so that nothing is taken off where nothing was put on.
+
+/** Stands in the header of a guarded file, and has `yes` in each row. */
+export const GUARDED_COLUMN = "tickets:guarded";
+
+export const GUARDED = "yes";
+
+/** Apostrophes before it count too: otherwise nothing would show whether the first of them is the guard. */
+const FORMULA = /^'*[=+\-@\t\r＝＋－＠]/;
+
+export const guardCell = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
+
+/** The cell as it was before `guardCell`. */
+export const unguardCell = (cell: string): string =>
+  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
 /** Our own columns, which say nothing about the row's actions. */
 export const OWN_COLUMNS: ReadonlySet<string> = new Set([...REJECTS_COLUMNS, GUARDED_COLUMN]);

@@ -1,7 +1,6 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
-import { decimalsOf } from "../actions/identity.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { count } from "../actions/text.ts";
 
@@ -11,10 +10,8 @@ export interface Pricing {
   readonly digits: number | undefined;
 }
 
-/** @returns what is wrong with the decimals of a price in its event's currency. */
-export function priceDecimals(price: string, { currency, digits }: Pricing): Omit<Finding, "rule"> | undefined {
-  const written = decimalsOf(price);
-  if (areFewDecimals(written, digits)) return undefined;
+/** What is said of a price with too many decimals for its event's currency. @param written how many it has. */
+export function manyDecimals(price: string, written: number, { currency, digits }: Pricing): Finding {
   const has =
     digits !== undefined
       ? `${currency} has ${digits === 0 ? "none" : digits}`
@@ -25,7 +22,7 @@ export function priceDecimals(price: string, { currency, digits }: Pricing): Omi
     ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
     : "Check that the event's currency is right and that the price is not a computed one.";
   const message = `price has ${count(written, "decimal")}, ${has}.`;
-  return { ...about("price", price), message, hint };
+  return { rule: "currency-decimals", ...about("price", price), message, hint };
 }
 
 /** Whether prices may have so many decimals, where the currency has `digits` of them, or an unknown number. */

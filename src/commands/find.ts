@@ -5,7 +5,7 @@ import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";

@@ -4,8 +4,7 @@ import { type Action, actionsThat, registersEvent } from "../actions/actions.ts"
 import { itemOf } from "../actions/draft.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { placeText } from "../actions/place.ts";
-import type { Problem } from "../actions/problem.ts";
+import { type Problem, placeText } from "../actions/problem.ts";
 import { cleanText, number, textWidth } from "../actions/text.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";

@@ -1,7 +1,6 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
-import { placeText } from "../actions/place.ts";
-import type { Problem } from "../actions/problem.ts";
+import { type Problem, placeText } from "../actions/problem.ts";
 import { andMore, cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";

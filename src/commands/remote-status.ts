@@ -1,6 +1,6 @@
 /** `tickets status --remote`: asks the service what has become of its promises, and keeps the answers in the ledger. It takes no lock. */
 
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";

@@ -1,8 +1,7 @@
 /** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
 
 import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
-import { placeText } from "../actions/place.ts";
-import type { Problem } from "../actions/problem.ts";
+import { type Problem, placeText } from "../actions/problem.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Chunk, Run } from "../ledger/ledger.ts";

@@ -1,6 +1,6 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";

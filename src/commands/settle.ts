@@ -2,7 +2,7 @@
 
 import { isOnce } from "../actions/marks.ts";
 import { decideChunkCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import { validateCommand } from "../actions/next-command.ts";
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { openBytes } from "../read/bytes.ts";

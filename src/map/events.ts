@@ -1,7 +1,7 @@
 /** The events of a file: a newEvent is given once, by the first row of its event. Rows that describe it differently are reported. */
 
 import type { FieldName } from "../actions/fields.ts";
-import { placeText } from "../actions/place.ts";
+import { placeText } from "../actions/problem.ts";
 import { quoted } from "../actions/text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";

@@ -2,7 +2,7 @@
 
 import { distance } from "fastest-levenshtein";
 import { foldSpelling } from "../actions/nearest.ts";
-import { lineText } from "../actions/place.ts";
+import { lineText } from "../actions/problem.ts";
 import { andMore, cleanText, quoted } from "../actions/text.ts";
 import { digestHex } from "./row-digest.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";

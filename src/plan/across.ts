@@ -1,9 +1,8 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
 import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
-import { placeText } from "../actions/place.ts";
-import { about, type Finding } from "../actions/problem.ts";
-import { areFewDecimals, priceDecimals } from "../check/price-decimals.ts";
+import { about, type Finding, placeText } from "../actions/problem.ts";
+import { areFewDecimals, manyDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
@@ -271,11 +270,10 @@ export class Across {
   }
 
   #checkPrice(item: Checked, event: EventState | undefined): void {
-    if (item.decimals === undefined) return;
-    const pricing = currencyAt(event, item.place);
-    if (areFewDecimals(item.decimals, pricing.digits)) return;
-    const finding = priceDecimals(String(this.#options.read.dataOf(item.seq).price), pricing);
-    if (finding !== undefined) this.#report(item, { rule: "currency-decimals", ...finding });
+    const { decimals, place, seq } = item;
+    const pricing = currencyAt(event, place);
+    if (decimals === undefined || areFewDecimals(decimals, pricing.digits)) return;
+    this.#report(item, manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, pricing));
   }
 
   #placeOf(row: number): string {

@@ -2,8 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { placeText } from "../actions/place.ts";
-import type { Finding } from "../actions/problem.ts";
+import { type Finding, placeText } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked } from "./across.ts";
 import { type Ask, byCodePoints, Events } from "./events.ts";

@@ -7,8 +7,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { baseOf, comesBack, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
 import type { KnownAction, Position } from "../ledger/ledger.ts";
 
-const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type Verdict = "new" | "sent" | "changed" | "late" | "unclear" | "held";
 
 /**
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input

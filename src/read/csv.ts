@@ -1,7 +1,6 @@
 /** Tables: their header, and each record as a row. */
 
-import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
-import { REASON_COLUMN } from "../actions/rejects-columns.ts";
+import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import {

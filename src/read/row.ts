@@ -1,8 +1,8 @@
 /** Records of input files, as they are read, and as they are kept. */
 
-import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
+import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { cellsOfRecord } from "./csv-records.ts";
 import { completeLength } from "./encoding.ts";
 import type { ReaderRule } from "./rules.ts";

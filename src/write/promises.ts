@@ -1,8 +1,8 @@
 /** Promises as lines: one an action whose outcome is known, with what an import needs to know it again. */
 
-import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { withNul } from "../actions/nul.ts";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/rejects-columns.ts";
 import { escapeUnseen } from "../actions/text.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
 import { csvText } from "./csv.ts";
