@@ -45,7 +45,7 @@ const inParts = {
  */
 const FILES = {
   start: ["actions/text", "cli/version", "failure"],
-  common: [...["actions/actions", "actions/fields", "actions/formula-guard", "actions/json"]],
+  common: [...["actions/actions", "actions/fields", "actions/rejects-columns", "actions/json"]],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],
   look: ["plan/look", "read/input", "map/create-mapper"],
