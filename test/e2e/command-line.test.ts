@@ -181,19 +181,6 @@ describe("compiled code", () => {
     expect(statSync(place.path("home/.cache/tickets")).mode & 0o077).toBe(0);
   });
 
-  test("is kept where XDG_CACHE_HOME says", async () => {
-    const place = openWorkplace();
-    expect((await versionIn(place, { XDG_CACHE_HOME: place.path("chosen") })).exitCode).toBe(0);
-    expect(place.files().length).toBeGreaterThan(0);
-    expect(place.files().filter((name) => !name.startsWith(join("chosen", "tickets")))).toEqual([]);
-  });
-
-  test("is not kept when Node is told not to", async () => {
-    const place = openWorkplace();
-    expect((await versionIn(place, { NODE_DISABLE_COMPILE_CACHE: "1" })).exitCode).toBe(0);
-    expect(readdirSync(place.path("home"))).toEqual([]);
-  });
-
   test.each([["/proc"], ["/dev/null"], [""]])("is not kept, and not missed, where the home is %j", async (home) => {
     const place = openWorkplace();
     const { exitCode, stderr } = await versionIn(place, { HOME: home });

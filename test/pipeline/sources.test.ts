@@ -287,22 +287,6 @@ sources:
 `;
   const REPORT = 'Box office "Gala"\nfrom 1.5.\n\nOrder;No;Paid\nA7;1;10\n;2;20\nB1;1;30\nSumme;;60\n';
 
-  test("is read from its header, each row under its order, and without its totals", async () => {
-    const field = await openField();
-    await field.write("tickets.config.yaml", config(4));
-    await field.write("report.csv", REPORT);
-    const { exitCode, said, summary } = await field.stream(["report.csv"]);
-    expect(exitCode, said).toBe(0);
-    expect(said).toContain("header in line 4");
-    expect(processed(field)).toEqual([
-      "newEvent E success",
-      "soldTicket A7-1 success",
-      "soldTicket A7-2 success",
-      "soldTicket B1-1 success",
-    ]);
-    expect(summary).toMatchObject({ rows: { read: 4, mapped: 3, skipped: 1 } });
-  });
-
   test("sends nothing where skip does not name its short totals, or the header is not there", async () => {
     const field = await openField();
     await field.write("tickets.config.yaml", config(4).replace("    skip: {Order: Summe}\n", ""));

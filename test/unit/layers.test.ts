@@ -3,7 +3,6 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
-import { CHUNK_STATES } from "../../src/ledger/chunks.ts";
 import { DYNAMIC, importsOf, withoutComments } from "../support/imports.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
@@ -148,12 +147,6 @@ describe("SQL", () => {
     const isAllowed = (path: string): boolean =>
       ["ledger", "plan", "sandbox"].includes(layerOf(path)) || ["cli/help.ts", "send/seen.ts"].includes(path);
     expect(files.filter((path) => !isAllowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
-  });
-
-  it("takes lists of the states of chunks from src/ledger/chunks.ts, but for tables and indices on disk", () => {
-    const list = new RegExp(`\\bIN \\('(?:${CHUNK_STATES.join("|")})',`);
-    const written = files.filter((path) => path !== "ledger/schema.ts");
-    expect(written.filter((path) => list.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
   });
 });
 

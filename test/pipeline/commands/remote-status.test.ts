@@ -195,15 +195,3 @@ Set it in the config, with the path that the service's documentation gives: envi
     });
   });
 });
-
-describe("the ledger", () => {
-  test("keeps what the service said, and no other command knows the difference", async () => {
-    const field = await streamed();
-    set(field, { E: "confirmed", T1: "pending", T2: "error" });
-    await ask(field);
-    expect(await askDocument(field)).toMatchObject({ answers: 1, final: 2 });
-    const again = await field.stream(["sales.csv"]);
-    expect([again.exitCode, again.summary?.actions.alreadySent]).toEqual([0, 3]);
-    expect(await field.ask("status", {})).toMatchObject({ exitCode: 0 });
-  });
-});

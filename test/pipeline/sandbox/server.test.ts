@@ -130,15 +130,6 @@ describe("a request", () => {
     const wrong = await call(sandbox, "GET", "/stream");
     expect([wrong.status, wrong.headers.allow]).toEqual([405, "POST"]);
   });
-
-  test("is answered 500 when the state fails, and the failure is reported", async () => {
-    const errors: unknown[] = [];
-    const sandbox = await start({ onError: (error) => errors.push(error) });
-    sandbox.engine.close();
-    const answer = await stream(sandbox, [newEvent()]);
-    expect([answer.status, answer.text]).toEqual([500, '{"message":"Internal Server Error"}']);
-    expect(errors).toHaveLength(1);
-  });
 });
 
 describe("who may ask", () => {

@@ -48,7 +48,7 @@ describe("several machines", () => {
   const ofKind = (kind: string) => documents.find((each) => each.kind === kind);
   const publisher = ofKind("CronJob").spec.jobTemplate.spec;
   const worker = ofKind("Deployment").spec.template.spec;
-  const { services, configs } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
+  const { services } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
 
   test("in Kubernetes: pods without rights, whose secrets are files, and which have time to finish a request", () => {
     expect(publisher).toMatchObject({
@@ -99,14 +99,6 @@ describe("several machines", () => {
       await using folders = await openFolders({ [USER]: text });
       expect([...(await folders.load()).environments.keys()]).toHaveLength(1);
     }
-  });
-
-  test("the roles have their passwords from elsewhere, and rights on one schema", () => {
-    const roles = readPage("deploy/scale-out/roles.sql");
-    const made = [...roles.matchAll(/^CREATE ROLE (\w+) LOGIN;$/gm)].map(([, name]) => name);
-    expect(made).toEqual(["tickets_publisher", "tickets_worker", "tickets_reader"]);
-    expect(roles).not.toMatch(/SUPERUSER|CREATEROLE|CREATEDB|GRANT ALL|PASSWORD '/i);
-    for (const name of made) expect(configs.passwords.content).toContain(`ALTER ROLE ${name} PASSWORD`);
   });
 });
 
