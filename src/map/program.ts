@@ -4,7 +4,7 @@ import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from ".
 import { type FieldName, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { fieldsOf, missingFields } from "./columns.ts";
-import { compileEach, type Each, namesOfBoth } from "./each.ts";
+import { compileEach, type Each, type EachContext, namesOfBoth } from "./each.ts";
 import type { EventRules } from "./events.ts";
 import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";
@@ -86,6 +86,7 @@ interface Source extends SourceSettings {
   readonly path: RulePath;
   readonly columns: Columns;
   readonly file: NamedFile;
+  readonly ofEach: EachContext;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Lookup>;
   /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
@@ -113,10 +114,8 @@ export function compileSource(settings: SourceSettings): Program {
   const lookupNames = new Map<string, Lookup>();
   const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat() };
   const within = (added: EachNames): Names => namesOf(columns, added, lookupNames, file);
-  const each =
-    config.each === undefined
-      ? undefined
-      : compileEach(config.each, { columns, optional, namesIn: within }, [...path, "each"]);
+  const ofEach = { columns, optional, namesIn: within };
+  const each = config.each && compileEach(config.each, ofEach, [...path, "each"]);
   const faults = collectFaults();
   const tables = new Map<string, ValueTally>();
   const source: Source = {
@@ -124,6 +123,7 @@ export function compileSource(settings: SourceSettings): Program {
     path,
     columns,
     file,
+    ofEach,
     each,
     lookupNames,
     namesIn: (added = each?.names ?? { counts: false }) => within(added),
@@ -266,9 +266,7 @@ const noting = (names: Names, reads: Read[]): Names => ({
 });
 
 function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Source, path: RulePath): Each {
-  const { columns, namesIn: within } = source;
-  const context = { columns, optional: new Set(source.config.optional), namesIn: within };
-  const each = compileEach(config, context, path, source.each?.names);
+  const each = compileEach(config, source.ofEach, path, source.each?.names);
   if (source.each === undefined) return each;
   if (each.names.item === undefined)
     throw new MappingError(

@@ -98,7 +98,7 @@ const values = named(
 /** A map: all of its columns; a list of maps: any of them. */
 const condition = named(
   "when",
-  z.union([mapOf(test), z.array(mapOf(test)).min(1, { error: "is empty" })], {
+  z.union([mapOf(test), listOf(mapOf(test))], {
     error: needs("a map of columns, or a list of such maps"),
   }),
 );
@@ -179,7 +179,7 @@ const attributes = named(
   z.union(
     [
       blankOrText(),
-      z.array(blankOrText()).min(1, { error: "is empty" }),
+      listOf(blankOrText()),
       steps,
       mapOf(value).refine((traits) => !Object.hasOwn(traits, "from"), { error: "has keys that need a `from`" }),
     ],
@@ -265,7 +265,7 @@ const column = named(
       z.strictObject({
         at: wholeText(1),
         named: z
-          .union([blankOrText(), z.array(blankOrText()).min(1, { error: "is empty" })], {
+          .union([blankOrText(), listOf(blankOrText())], {
             error: needs("the header that is expected there, or a list of headers"),
           })
           .optional(),
