@@ -131,18 +131,19 @@ export class CsvRecords {
         for (at = from; ; at += 1) {
           if (at >= length) return this.#isEnd && this.#break("never-closed", place, linesBefore);
           byte = bytes[at] ?? LF;
-          if (byte === QUOTE) {
+          if (byte > QUOTE && byte !== escapeByte) high |= byte;
+          else if (byte === QUOTE) {
             if (bytes[at + 1] === QUOTE) {
               marks |= DOUBLED;
               at += 1;
             } else if (!this.#isLoose || this.#endsCell(at + 1)) break;
-          } else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
-            marks |= ESCAPED;
-            at += 1;
           } else if (byte === LF || byte === CR) {
             this.hasBreak = true;
             if (this.#endsLine(at)) lines += 1;
-          } else high |= byte;
+          } else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
+            marks |= ESCAPED;
+            at += 1;
+          }
         }
         to = at;
         at += 1;
