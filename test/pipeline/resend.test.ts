@@ -63,13 +63,6 @@ describe("after an interrupted --resend", () => {
     expect(processedBy(field.sandbox)).toBe("E A B A A");
   });
 
-  test("another file that is not there is an error", async () => {
-    const field = await interrupted();
-    const done = await field.stream(["c.ndjson"], { resend: true });
-    expect(done.exitCode).toBe(2);
-    expect(done.said).toContain("c.ndjson");
-  });
-
   test.each([
     ["the file changed", "a.ndjson", [update("A", 1), update("B", 1)]],
     ["it is another file", "b.ndjson", [update("B", 1)]],

@@ -339,15 +339,6 @@ describe("the report of results", () => {
     const last = await field.read("last.html");
     expect(countsOf(last).actions).toEqual({ all: 21, accepted: 21 });
   });
-
-  it("writes promises too where a file is named for them", async () => {
-    const field = await openNight();
-    const { summary } = await field.stream(FILES);
-    const run = present(present(summary).run);
-    await field.ask("results", { run, report: "report.html", output: "promises.csv" });
-    expect((await field.read("promises.csv")).split("\n").length).toBeGreaterThan(21);
-    expect(await field.ask("results", { run: "ffffffff", report: "report.html" })).toMatchObject({ exitCode: 2 });
-  });
 });
 
 describe("the report of a check", () => {

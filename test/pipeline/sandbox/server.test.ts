@@ -122,14 +122,6 @@ describe("a request", () => {
     expect([answer.status, answer.whole]).toEqual([status, true]);
     if (status !== 200) expect(JSON.parse(answer.text)).toHaveProperty("message");
   });
-
-  test("to elsewhere is 404, with another method 405", async () => {
-    const sandbox = await start();
-    expect((await call(sandbox, "GET", "/nowhere")).status).toBe(404);
-    expect((await call(sandbox, "GET", "/control")).status).toBe(404);
-    const wrong = await call(sandbox, "GET", "/stream");
-    expect([wrong.status, wrong.headers.allow]).toEqual([405, "POST"]);
-  });
 });
 
 describe("who may ask", () => {

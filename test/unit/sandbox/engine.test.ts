@@ -311,15 +311,6 @@ describe("state on disk", () => {
     expect(Array.from(second.processed(), ({ request }) => request)).toEqual([1, 1, 2, 2]);
   });
 
-  test("may be open in two places at once", () => {
-    const path = join(temporaryFolder(), "sandbox.sqlite");
-    const [first, second] = [newEngine({ path }), newEngine({ path })];
-    first.process([newEvent()]);
-    expect(verdicts(second, sold())).toEqual(["success"]);
-    expect(verdicts(first, sold(), sold({ ticketId: "T2" }))).toEqual(["ticket_exists ticket-sold-twice", "success"]);
-    expect(first.ticket({ ticketId: "T2" })?.nftId).toBe("SANDBOX-1-2");
-  });
-
   test("is set aside, not deleted, and a new instance starts", () => {
     const folder = temporaryFolder();
     const path = join(folder, "sandbox.sqlite");

@@ -241,12 +241,3 @@ describe("rows that give several actions", () => {
     expect(said).toContain("1 invalid, 1 held");
   });
 });
-
-test("the first lines say the order, also to who only validates", async () => {
-  const folder = openFolder();
-  writeFileSync(join(folder, "events.csv"), "eventId,currency\nE,EUR\n");
-  const asked = makeContext(folder, { HOME: folder });
-  const command = { files: ["events.csv"], json: false, flags: {} } as const;
-  expect(await verbs.validate({ ...command, order: "time" }, asked.context)).toBe(0);
-  expect(asked.said()).toMatch(/^Order: by orderTime/);
-});
