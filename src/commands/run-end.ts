@@ -72,9 +72,11 @@ function sayByAction(
   { byAction, actions: { alreadySent } }: RunEnd["summary"],
   sent: number,
 ): void {
-  const kinds = Object.values(byAction).filter((actions) => actions > 0).length;
-  if (sent === 0 || kinds < 2) return;
-  reporter.info(`By action${alreadySent > 0 ? ", including those not sent again" : ""}: ${listOf(byAction)}.`);
+  const counts = Object.values(byAction).filter((actions) => actions > 0);
+  if (sent === 0 || counts.length < 2) return;
+  const notSent = counts.reduce((sum, actions) => sum + actions, 0) - sent;
+  const including = notSent <= 0 ? "" : `, including those not sent${notSent === alreadySent ? " again" : ""}`;
+  reporter.info(`By action${including}: ${listOf(byAction)}.`);
 }
 
 /** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
