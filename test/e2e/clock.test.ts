@@ -1,5 +1,6 @@
 /** A machine whose clock is wrong for a while. */
 
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { fastClock } from "../support/clock.ts";
@@ -47,6 +48,38 @@ test("what was sent while the clock was an hour fast does not keep back what is 
     ...["newEvent", "soldTicket", "https://cdn.example/a.png", "scannedTicket"],
     ...["https://cdn.example/b.png", "scannedTicket", "https://cdn.example/a.png"],
   ]);
+});
+
+test("an older copy of the ledger, with a run that was planned while the clock was fast, sends nothing again", {
+  tags: ["long"],
+}, async () => {
+  const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
+  expect((await right("stream", "first.ndjson")).exitCode).toBe(0);
+  const ahead = await fast("stream", "then.ndjson", "--max-duration", "1ms");
+  expect(ahead.exitCode).toBe(7);
+  const [, run = ""] = /tickets resume (\w+)/.exec(ahead.stderr) ?? [];
+  const state = place.path("home/state/tickets/playground");
+  cpSync(state, place.path("copy"), { recursive: true });
+  expect((await right("settle", run, "--abandon", "--yes")).exitCode).toBe(0);
+  expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
+  const sent = service.sent();
+  expect(sent).toHaveLength(6);
+
+  // The list of runs beside the ledger stays.
+  const removeLedger = (): void => {
+    for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(`${state}/${name}`);
+  };
+  removeLedger();
+  for (const name of readdirSync(place.path("copy")))
+    if (name.startsWith("ledger.db")) cpSync(place.path(`copy/${name}`), `${state}/${name}`);
+  const lost = await right("stream", "then.ndjson");
+  expect([lost.exitCode, service.sent()]).toEqual([2, sent]);
+  expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(2);
+  removeLedger();
+  expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(0);
+  const again = await right("stream", "then.ndjson");
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("all 2 actions were sent before")]);
+  expect(service.sent()).toEqual(sent);
 });
 
 test("what was sent while the clock was fast is found in its place, and is no success of which the age is known", {

@@ -1,6 +1,6 @@
 /** A ledger that was lost or put back from an older copy is noticed, and refilled from promises. */
 
-import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -53,6 +53,21 @@ async function nothingNew(rig: SalesRig, output: string): Promise<void> {
   expect([exitCode, stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
   expect(sent(rig)).toBe(before);
 }
+
+const NAMES = forWalks(
+  [
+    ["none.ndjson", "There is no file none.ndjson."],
+    ["", "A file name is empty. Nothing was imported.\nWas a variable not set?"],
+    [".", ". is a directory, not a file."],
+  ] as const,
+  3,
+);
+const isRefused = async (name: string, sentence: string): Promise<void> => {
+  const rig = await salesRig(2);
+  expect(await refused(rig, importOf(name))).toContain(sentence);
+};
+test.each(NAMES.short)("an import of %j says what is wrong with the name", isRefused);
+test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isRefused);
 
 describe("a ledger that was lost", () => {
   const isNoticed = async (...commands: readonly (readonly string[])[]): Promise<void> => {
@@ -188,6 +203,16 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(0);
   });
 
+  test("is given up by a person who moves the list of runs away", { tags: ["long"] }, async () => {
+    const rig = await salesRig(20);
+    await rig.run(to("a.ndjson"));
+    loseLedger(rig);
+    rmSync(listOf(rig));
+    rig.place.write("sales.csv", salesTable(20, { first: 100 }));
+    const command = ["stream", "sales.csv", "--env", "playground", "-o", "b.ndjson"];
+    expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
+  });
+
   test("holds no second run of what an open one has planned: that is closed before the import", async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
@@ -231,6 +256,19 @@ describe("a ledger that was put back from an older copy", () => {
     expect(sent(rig)).toBe(30);
   });
 
+  test("of the middle of a run is noticed, and an import adds the rest", async () => {
+    const rig = await stopped();
+    const putBack = copyLedger(rig);
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    putBack();
+    expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
+    expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    const ended = await rig.run(to("a.ndjson"));
+    expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
+    await nothingNew(rig, "b.ndjson");
+    expect(sent(rig)).toBe(20);
+  });
+
   test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
     const rig = await stopped();
     const putBack = copyLedger(rig);
@@ -244,6 +282,21 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
+  });
+
+  test("while a later command on the same run was killed is noticed; an import leaves what is in doubt", async () => {
+    const rig = await stopped();
+    const putBack = copyLedger(rig);
+    // The request that is on its way reaches nothing, whenever the process dies.
+    rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
+    const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "projected", time: 2 } });
+    expect(died.killed).toBe(true);
+    putBack();
+    expect(sent(rig)).toBe(15);
+    expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
+    const imported = await rig.run(importOf("a.ndjson"));
+    expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("it knows 15 of 20 actions")]);
+    expect(await refused(rig, to("a.ndjson"))).toContain("What was adopted or in doubt is in no file");
   });
 
   test("with a doubt lets a person settle it, and close the run", async () => {
@@ -312,6 +365,17 @@ describe("the list of runs", () => {
     rmSync(listOf(rig));
     await nothingNew(rig, "b.ndjson");
   });
+});
+
+test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, async () => {
+  const rig = await salesRig(20);
+  rig.place.write("bad.csv", "eventId,ticketId\n,\n");
+  await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
+  for (const more of [["--dry-run"], []]) {
+    const { stderr } = await rig.run(to("a.ndjson", ...more));
+    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW\b/m);
+  }
+  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
 });
 
 describe("lines that were written, and not noted before a kill, stand once in a file that is imported", () => {
@@ -487,4 +551,19 @@ test("a sandbox whose state was deleted by hand is begun anew by a reset", { tag
     exitCode: 0,
     stderr: expect.stringContaining("1 action: 1 accepted."),
   });
+});
+
+test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
+  tags: ["long"],
+}, async () => {
+  const place = openWorkplace({ isWarm: true });
+  place.write("sales.csv", salesTable(3));
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];
+  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+  await resetSandbox(place);
+  expect(existsSync(place.path(".tickets/sandbox/journal.ndjson"))).toBe(false);
+  expect(await place.tickets([...command.slice(0, -1), "b.ndjson"])).toMatchObject({ exitCode: 0 });
+  rmSync(place.path(".tickets/sandbox/ledger.db"));
+  expect(await place.tickets([...command.slice(0, -1), "c.ndjson"])).toMatchObject({ exitCode: 2 });
 });

@@ -115,6 +115,25 @@ describe("a bad row whose corrected version was accepted", () => {
     expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
   });
 
+  test("is corrected in the rejects file too, when that is streamed as it was", { tags: ["long"] }, async () => {
+    const { place, service, rejects } = await correctedNight(withPrice);
+    const bad = place.read("sales.csv");
+    await place.tickets(rejects, service);
+    const [header = "", row = ""] = place.read("sales.rejects.csv").split("\n");
+    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",?,")}\n`);
+    expect(bad).toContain("T-5,user-5,?");
+    expect((await place.summary(rejects, service)).summary).toMatchObject({
+      exitCode: 0,
+      rows: { read: 1, invalid: 0 },
+    });
+    // Corrected otherwise, it is the ticket that was sent.
+    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",12.50,")}\n`);
+    expect((await place.summary(rejects, service)).summary).toMatchObject({
+      exitCode: 4,
+      actions: { accepted: 0, changed: 1 },
+    });
+  });
+
   test("needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid", {
     tags: ["long"],
   }, async () => {
@@ -318,6 +337,7 @@ const ITEMS = SALES.trim()
     const [Ticket, User, Price] = line.split(",");
     return { Ticket, User, Price };
   });
+const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 async function correctAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
   const place = openWorkplace({ isWarm: true });
@@ -364,6 +384,23 @@ describe("the command that is printed for corrected rejects sends them as their 
         input: "sales.csv",
         content: `\ufeff${SALES}`,
         config: shop('    match: "sales.csv"\n    csv: {encoding: windows-1252}'),
+      },
+    ],
+    [
+      "--encoding, where the input's byte order mark said otherwise",
+      {
+        input: "sales.csv",
+        content: `\ufeff${SALES}`,
+        config: shop('    match: "sales.csv"'),
+        flags: ["--encoding", "windows-1252"],
+      },
+    ],
+    [
+      "rows of JSON in another encoding",
+      {
+        input: "sales.ndjson",
+        content: Buffer.from(NDJSON, "latin1"),
+        config: shop('    match: "sales.ndjson"\n    csv: {encoding: windows-1252}'),
       },
     ],
     [

@@ -24,11 +24,36 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
 );
 
 describe("the same command after a kill", () => {
+  test.each([
+    ["settled", 4],
+    ["rejects written", 1],
+  ] as const)(
+    "at %s with --resend repeats what was asked for once, not twice",
+    { tags: ["long"] },
+    async (point, time) => {
+      const rig = await salesRig(20);
+      await rig.run(rig.stream());
+      const again = rig.stream("TICKETS_CHUNK_SIZE=5", "--resend");
+      const died = await rig.run(again, { interruption: { kind: "boundary", point, time } });
+      expect(died.killed).toBe(true);
+      await rig.run(again);
+      expect(processedCount(rig)).toBe(40);
+    },
+  );
+
   test("does not send what the service has just rejected once more", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
     rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
     await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "settled", time: 1 } });
     expect((await rig.run(rig.stream())).exitCode).toBe(4);
     expect(processedCount(rig)).toBe(20);
+  });
+
+  test("ends well although its scans have no time", { tags: ["long"] }, async () => {
+    const rig = await salesRig(5);
+    rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
+    const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
+    await rig.run(command, { interruption: { kind: "boundary", point: "settled", time: 1 } });
+    expect((await rig.run(command)).exitCode).toBe(0);
   });
 });

@@ -1,7 +1,8 @@
 /** What an answer means (docs/guarantees.md), line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { FAULTS } from "../../../src/sandbox/faults.ts";
+import { startSandbox } from "../../../src/sandbox/server.ts";
 import {
   type Asked,
   type Done,
@@ -11,6 +12,7 @@ import {
   openField,
   processedBy,
 } from "../../support/context.ts";
+import { deadPort } from "../../support/raw-server.ts";
 import { forWalks } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
@@ -647,6 +649,28 @@ describe("an answer that comes while the request is still being written", () => 
   };
   test.each(EARLY.short)(NAME, isAsEver);
   test.each(EARLY.long)(NAME, { tags: ["long"] }, isAsEver);
+});
+
+describe("what comes before any answer", () => {
+  test("nothing listens: nothing is sent, and the same command later sends all", async () => {
+    const port = await deadPort();
+    const field = await openField();
+    await writeInput(field);
+    const env = { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${port}` };
+    const command = (): Promise<Done> =>
+      field.stream(["night.ndjson"], { flags: { chunkSize: 2, retries: 0 } }, { env });
+    const first = await command();
+    expect(first).toMatchObject({
+      exitCode: 7,
+      said: expect.stringMatching(/Could not reach .* after 1 attempt \(.*ECONNREFUSED/),
+      summary: { actions: { total: 6, notSent: 6 } },
+    });
+    expect(await statesOf(field, env)).toEqual(["planned", "planned", "planned"]);
+    const there = await startSandbox({ engine: field.sandbox.engine, apiKey: field.sandbox.apiKey, port });
+    onTestFinished(() => there[Symbol.asyncDispose]());
+    expect((await command()).exitCode).toBe(0);
+    expect(processedBy(there)).toBe(ALL);
+  });
 });
 
 describe("a signal", () => {

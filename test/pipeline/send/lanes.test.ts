@@ -182,6 +182,28 @@ describe("how many lanes", () => {
     expect((await stream({ lanes: 2 }, dry)).said).toContain("would be sent over 2 lanes.");
     expect((await stream({ lanes: 1 }, dry)).said).toContain("121 of 121 actions would be sent.");
   });
+
+  test.each(["0", "65", "2.5", "many"])("%s: exit 2, nothing sent", async (lanes) => {
+    const { service, stream } = await openNight(night(2));
+    expect(await stream({ lanes })).toMatchObject({
+      exitCode: 2,
+      said: `--lanes needs a whole number from 1 to 64, not "${lanes}"`,
+    });
+    expect(service.connections()).toBe(0);
+  });
+
+  test("a run goes on with the lanes of its plan", { tags: ["long"] }, async () => {
+    const { service, stream, resume, states } = await openNight(night(20), {
+      answer: (request) => (namesOf(request).includes("soldTicket T9") ? { status: 403, body: "{}" } : undefined),
+    });
+    expect((await stream({ lanes: 4, chunkSize: 2 })).exitCode).toBe(5);
+    const refused = service.requests.find((request) => namesOf(request).includes("soldTicket T9"));
+    service.behave({});
+    expect(await resume()).toBe(0);
+    expect(new Set((await states()).split(", "))).toEqual(new Set(["answered"]));
+    expectSpokenAsSpecified(service, 4);
+    expectInOrder(takenBy(service, refused), 20);
+  });
 });
 
 test("a request has no more bytes than maxChunkBytes, and about as many", async () => {
@@ -239,6 +261,13 @@ describe("which lane", () => {
     expect((await stream({ lanes: 4 })).exitCode).toBe(0);
     expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "scannedTicket T1", "soldTicket T1"]);
   });
+
+  test("by time, each ticket is in the order of time", { tags: ["long"] }, async () => {
+    const items = [...ticketsOf(9).map(scan), ...ticketsOf(9).map(sale), newEvent];
+    const { service, stream } = await openNight(items);
+    expect((await stream({ lanes: 2, chunkSize: 2 }, { order: "time" })).exitCode).toBe(0);
+    expectInOrder(takenBy(service), 9);
+  });
 });
 
 describe("a lane that can't go on ends all", () => {
@@ -282,6 +311,29 @@ describe("a lane that can't go on ends all", () => {
     expectSpokenAsSpecified(service, 2);
     expectInOrder(takenBy(service, ...failed), 10);
     expect(await promised()).toHaveLength(21);
+  });
+
+  test("doubts of several lanes are all named, and settled one by one", { tags: ["long"] }, async () => {
+    const { failed, answer } = failing(4, 503, 4);
+    const { service, stream, settle, open, resume, promised } = await openNight(night(40), { answer });
+    const { exitCode, said, summary } = await stream({ lanes: 4, chunkSize: 2 });
+    expect(exitCode).toBe(6);
+    expect(said.match(/(?:Stopped|Also): chunk \d+ \(2 actions\) is in doubt/g)).toHaveLength(4);
+    expect(said.match(/Stopped:/g)).toHaveLength(1);
+    expect(summary?.actions).toMatchObject({ inDoubt: 8, accepted: 1, notSent: 72 });
+    service.behave({});
+    const again = await stream({ lanes: 4, chunkSize: 2 });
+    expect([again.exitCode, service.requests.length]).toEqual([6, 5]);
+    const chunks = await open();
+    expect(chunks).toHaveLength(4);
+    for (const [at, chunk] of chunks.entries()) {
+      expect(await resume()).toBe(6);
+      expect(await settle("not-sent", chunk)).toBe(at === 3 ? 0 : 6);
+    }
+    expect(service.requests).toHaveLength(5);
+    expect(await resume()).toBe(0);
+    expectInOrder(takenBy(service, ...failed), 40);
+    expect(await promised()).toHaveLength(81);
   });
 
   test.each([
