@@ -51,7 +51,7 @@ function walk(node, tests, files = []) {
   if (ended.status !== 0) failed.push(`${what}\n${failures(report).join("\n")}`);
 }
 
-/** What failed, in few words: it is told again at the very end, since a log of several walks is often cut to its last lines. */
+/** What failed, in few words: it is said again at the very end, since a log of several walks is often cut to its last lines. */
 function failures(report) {
   if (!existsSync(report)) return ["  vitest ended without a report"];
   const tests = JSON.parse(readFileSync(report, "utf8")).testResults.flatMap((file) => {
@@ -62,7 +62,7 @@ function failures(report) {
   });
   return tests.length === 0
     ? ["  no test: see vitest's own words above"]
-    : tests.map((told) => `  ${told.slice(0, 2_000)}`);
+    : tests.map((failed) => `  ${failed.slice(0, 2_000)}`);
 }
 
 /** The registry's own build of that version, in a folder. */

@@ -87,7 +87,7 @@ export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOpti
   if (last.length > 0) yield last;
 }
 
-/** A block, and what the one before left open, as far as it is complete. */
+/** A block, and what the one before did not finish, as far as it is complete. */
 type ToUtf8 = (block: Buffer, isLast: boolean) => Buffer;
 
 function checkUtf8(options: DecodeOptions): ToUtf8 {

@@ -67,5 +67,5 @@ test("status --max-age is 4 when the last success is older, or there was none; a
   expect(nothingNew.stderr).toContain("Nothing new");
   expect(await place.tickets(old, { ...service, nodeArgs: fastClock(place, 28) })).toMatchObject({ exitCode: 0 });
   rmSync(place.path("home/state/tickets/playground/ledger.db"));
-  expect((await place.tickets(old, service)).exitCode, "a lost ledger is told before its age").toBe(2);
+  expect((await place.tickets(old, service)).exitCode, "a lost ledger is reported before its age").toBe(2);
 });

@@ -184,7 +184,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
   expect((await tickets(["env", "playground"], careless)).stdout).toContain("each commit on its disk");
 });
 
-test(named("one run at a time, whichever machine: the second is told who holds it, or waits"), ONLY_WITH, async () => {
+test(named("one run at a time, whichever machine: the second hears who holds it, or waits"), ONLY_WITH, async () => {
   const [arrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { tickets, place, service } = await openRig({
     answer: async () => {

@@ -1,4 +1,4 @@
-/** What a person sees on a terminal: a real one of util-linux's `script`, so wide as it is told to be. */
+/** What a person sees on a terminal: a real one of util-linux's `script`, as wide as it is set to be. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -35,9 +35,9 @@ export interface CuttingProxy {
   readonly cut: (cut: Cut) => void;
   /** Ends every connection now, and answers nothing that is under way. */
   readonly cutAll: () => void;
-  /** Takes no connection until it is told to. */
+  /** Takes no connection until it should. */
   readonly refuse: (refuses: boolean) => void;
-  /** Lets nothing pass, in either direction, until it is told to. */
+  /** Lets nothing pass, in either direction, until it should. */
   readonly holdBack: (holds: boolean) => void;
   /** To whom new connections go. */
   readonly lead: (port: number) => void;
@@ -47,7 +47,7 @@ export interface CuttingProxy {
   readonly statements: () => readonly string[];
 }
 
-/** What one proxy is told, and what passed through it. */
+/** What one proxy does, and what passed through it. */
 interface Rules {
   /** To whom new connections go. */
   to: number;

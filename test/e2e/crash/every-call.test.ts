@@ -89,7 +89,7 @@ test.skipIf(!HAS_STRACE)(
   },
 );
 
-/** Each call of the busiest thread with each fault; paths are told from the folder of the rig. */
+/** Each call of the busiest thread with each fault; paths count from the folder of the rig. */
 function trialsOf(calls: readonly TracedCall[], folder: string): readonly FailingCall[] {
   const own = (path: string | undefined): path is string => path?.startsWith(folder) === true;
   const known = new Set<string>();
@@ -102,7 +102,7 @@ function trialsOf(calls: readonly TracedCall[], folder: string): readonly Failin
   for (const { call, nth, nthOfFile, path } of calls) {
     add({ call, nth, fault: "killed" });
     if (!own(path)) continue;
-    // A wake-up of another thread is written too, and ends the process where it fails: files are told from it by name.
+    // A wake-up of another thread is written too, and ends the process where it fails: files are known from it by name.
     const isNamed = call === "write" && !path.includes("/plan-");
     const which = isNamed ? { call, nth: nthOfFile, path: path.slice(folder.length + 1) } : { call, nth };
     add({ ...which, fault: "EIO" });

@@ -91,7 +91,7 @@ class Player {
   #accepted: number[] = [];
   #linesSeen = 0;
   #seqSeen = 0;
-  /** After a kill nobody knows how often the program has looked at a file. */
+  /** After a kill it is unknown how often the program has looked at a file. */
   #isCompared = true;
   /** Rows of rejects files as they were written last, by their number. */
   readonly #rejects = new Map<number, Cells>();

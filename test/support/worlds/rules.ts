@@ -80,7 +80,7 @@ export class Ledger {
   #isFirst = true;
   run = 0;
 
-  /** Whether exports usually show again what was accepted: more than hardly any of it. Of a source that nobody knows it is believed. */
+  /** Whether exports usually show again what was accepted: more than hardly any of it. Of an unknown source it is assumed. */
   showsAgain(): boolean {
     const isRecognised = this.#nights.slice(-2).flat();
     return isRecognised.filter((is) => is).length >= isRecognised.length / 10;
