@@ -61,7 +61,7 @@ const LIMIT_MS = 60_000;
  * @returns why it failed, in a sentence; undefined where it did not, or there is none.
  */
 export async function runOnEnd(
-  environment: Pick<Environment, "onEnd" | "keySource" | "tls" | "ledgerServer">,
+  environment: Pick<Environment, "onEnd" | "keySource" | "ledgerServer">,
   {
     document,
     exitCode,
@@ -85,9 +85,9 @@ export async function runOnEnd(
 /** What the program needs of this environment, without the keys of any, and without the way into the ledger: it talks to others. */
 export function withoutKeys(
   env: NodeJS.ProcessEnv,
-  { keySource, tls, ledgerServer }: Pick<Environment, "keySource" | "tls" | "ledgerServer">,
+  { keySource, ledgerServer }: Pick<Environment, "keySource" | "ledgerServer">,
 ): NodeJS.ProcessEnv {
-  const sources = [keySource, ledgerServer?.urlSource, tls?.passphrase, ledgerServer?.tls?.passphrase];
+  const sources = [keySource, ledgerServer?.urlSource];
   const own = new Set(sources.map((source) => source?.env));
   const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
   const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));

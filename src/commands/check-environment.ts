@@ -3,11 +3,10 @@
 import { cleanText } from "../actions/text.ts";
 import { describeKeySource, displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
-import { describeOwnCertificate } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { RunContext } from "../run/context.ts";
 import { connectorTo, openService } from "../run/session.ts";
-import { describe, type Exchange, isCertificateRefused } from "../send/answer.ts";
+import { describe, type Exchange } from "../send/answer.ts";
 import { pathOf } from "../send/ask-statuses.ts";
 import { readStatus } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
@@ -20,7 +19,7 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { name, kind, baseUrl, keySource, origins } = environment;
   const exchange = await askOnce(core, environment);
-  const found = exchange.kind === "answer" ? judgeAnswer(exchange, environment) : judgeSilence(exchange, environment);
+  const found = exchange.kind === "answer" ? judgeAnswer(exchange, environment) : judgeSilence(exchange);
   const checks = found.map(({ exitCode: _, ...check }) => check);
   const exitCode = found.at(-1)?.exitCode ?? EXIT_CODES.ok;
   if (options.json) {
@@ -45,7 +44,7 @@ const MOST_MS = 15_000;
 const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Asks one question over a connection such as every request takes: proxy and certificates are those of the environment. The
+ * Asks one question over a connection such as every request takes: its proxy is that of the environment. The
  * key is sent only where a status can be asked for.
  *
  * @throws Failure `authentication-failed` where there is a `statusPath`, and no key.
@@ -73,15 +72,8 @@ interface Check {
 }
 
 /** The key is not judged where the service does not answer. */
-function judgeSilence(
-  { error }: Exclude<Exchange, { readonly kind: "answer" }>,
-  { tls }: Environment,
-): readonly Check[] {
-  const why = describe(error);
-  const isRefused = isCertificateRefused(error);
-  const detail = isRefused ? `${describeOwnCertificate(tls)} is not accepted (${why})` : why;
-  const exitCode = EXIT_CODES[isRefused ? "authentication-failed" : "stopped-early"];
-  return [{ check: "service", result: "failed", detail, exitCode }];
+function judgeSilence({ error }: Exclude<Exchange, { readonly kind: "answer" }>): readonly Check[] {
+  return [{ check: "service", result: "failed", detail: describe(error), exitCode: EXIT_CODES["stopped-early"] }];
 }
 
 function judgeAnswer(

@@ -10,7 +10,6 @@ import { type Environment, resolveEnvironment } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
-import { describeTls } from "../config/tls.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
@@ -149,9 +148,8 @@ function toDocument(
 
 /** A setting as a config writes it; what holds secrets by its places alone. */
 function shownValue(environment: Environment, setting: SettingName): unknown {
-  const { timeoutMs, tls, onEnd, ledgerServer } = environment;
+  const { timeoutMs, onEnd, ledgerServer } = environment;
   if (setting === "timeout") return formatDuration(timeoutMs);
-  if (setting === "tls") return tls === undefined ? null : describeTls(tls);
   if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
   if (setting === "ledger") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
   if (setting === "output") return environment.output ?? defaultOutput(environment.name);

@@ -122,7 +122,6 @@ async function askAbout(
 ): Promise<RemoteStatus> {
   await using service = await openService(context, environment);
   await service.key();
-  await service.tls();
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const runs = run === undefined ? await ledger.runs() : [await namedRun(ledger, run, environment)];
   const asked = await ask(context, { statusPath, service, ledger, runs });

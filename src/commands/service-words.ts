@@ -3,19 +3,15 @@
 import { cleanText, count } from "../actions/text.ts";
 import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
-import { describeOwnCertificate } from "../config/tls.ts";
-import { saysCertificateRefused } from "../send/answer.ts";
 import { isProxyAsking, proxyOf } from "../send/proxy.ts";
 
 /** The gateway's plain answer to a wrong key; any other is shown, without blaming the key. */
 const FORBIDDEN = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/;
 
 export function describeAuthentication(
-  { name, keySource, tls }: Environment,
+  { name, keySource }: Environment,
   { detail, body }: { readonly detail: string; readonly body: string },
 ): string {
-  if (saysCertificateRefused(detail))
-    return `Authentication failed: ${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(detail, 200)}).`;
   const failed = `Authentication failed (${detail}): ${name} did not accept`;
   const key = describeKeySource(keySource);
   return FORBIDDEN.test(body)

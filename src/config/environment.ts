@@ -126,13 +126,6 @@ function sandbox(env: NodeJS.ProcessEnv) {
 function serviceOf(config: Config, name: string, env: NodeJS.ProcessEnv) {
   const address = baseUrlOf(config, name, env);
   refuseWrongTwin(config, name, address.value, env);
-  // Whoever names a certificate counts on a connection that is guarded by it.
-  if (address.value.startsWith("http:") && config.environments.get(name)?.tls !== undefined)
-    throw new Failure(
-      "usage",
-      `${name} names certificates (tls, ${placeIn(config, name, "tls")}), but its address ${address.value} has no TLS`,
-      { hint: "Use an https: address, or remove the line. Nothing was sent." },
-    );
   const key = keySourceOf(config, name, env);
   return {
     values: { kind: "service", baseUrl: address.value, keySource: key.value },

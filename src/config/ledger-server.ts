@@ -7,18 +7,16 @@ import type { Config } from "./config.ts";
 import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource } from "./declared.ts";
 import { LEDGER_SCHEMA } from "./settings.ts";
 import { readSmallSync } from "./small-file.ts";
-import { type ClientTls, describeTls, readCertificates, type TlsSource } from "./tls.ts";
 
 /** Holds no secret, and shows none: the address is read when it is asked for. */
 export interface LedgerServer {
   readonly schema: string;
   /** Where the URL is; never the URL. */
   readonly urlSource: SecretSource;
-  readonly tls: TlsSource | undefined;
   /** Where the config names it: `FILE:LINE`. */
   readonly origin: string;
   /**
-   * Reads the URL and the certificates.
+   * Reads the URL.
    *
    * @throws Failure `usage` for what is missing or can't be used. It names the source, never the URL.
    */
@@ -29,8 +27,7 @@ export interface LedgerServer {
 interface LedgerAddress {
   /** Without what says whether TLS is used. */
   readonly url: string;
-  /** Undefined for a connection without TLS. */
-  readonly tls: ClientTls | undefined;
+  readonly isTls: boolean;
 }
 
 /** Where the ledger is, without who asks and with which password: host and database, if the URL can be read; the schema. */
@@ -44,8 +41,8 @@ export function describeLedgerServer({ address, schema, urlSource }: LedgerServe
 }
 
 /** What the config names, by its places alone. */
-export const describeLedgerSource = ({ urlSource, schema, tls }: LedgerServer): string =>
-  [`PostgreSQL by ${describeKeySource(urlSource)}`, `schema ${schema}`, ...(tls ? [describeTls(tls)] : [])].join(", ");
+export const describeLedgerSource = ({ urlSource, schema }: LedgerServer): string =>
+  `PostgreSQL by ${describeKeySource(urlSource)}, schema ${schema}`;
 
 /** Of a URL that `parseServerUrl` has checked. */
 function withoutUser(url: string): string {
@@ -67,7 +64,6 @@ export const ledgerPlace = (
 export function ledgerServerOf(config: Config, owner: string, env: NodeJS.ProcessEnv): LedgerServer | undefined {
   const declared = config.environments.get(owner)?.ledger?.postgres;
   if (declared === undefined) return undefined;
-  const { tls } = declared;
   const place = placeIn(config, owner, "ledger");
   const schema = schemaOf(config, owner);
   if (!LEDGER_SCHEMA.test(schema))
@@ -83,22 +79,11 @@ export function ledgerServerOf(config: Config, owner: string, env: NodeJS.Proces
       cause,
     });
   return {
-    ...{ schema, urlSource, tls, origin: originIn(config, owner, "ledger") },
-    address() {
-      const { address, mode } = parseServerUrl(readUrl(urlSource, env, refuse), (what) =>
+    ...{ schema, urlSource, origin: originIn(config, owner, "ledger") },
+    address: () =>
+      parseServerUrl(readUrl(urlSource, env, refuse), (what) =>
         refuse(`the URL in ${describeKeySource(urlSource)} ${what}`, URL_HINT),
-      );
-      if (mode === "disabled" && tls !== undefined)
-        throw refuse("its URL says sslmode=disable, but certificates are named", "Remove one of the two.");
-      if (tls === undefined) return { url: address, tls: mode === "on" ? {} : undefined };
-      const hint = "ledger.postgres.tls in the config names files in PEM: ca, cert, key, and the key's passphrase.";
-      const reading = {
-        env,
-        onWarning: () => undefined,
-        refuse: (_part: string, what: string, cause?: unknown) => refuse(what, hint, cause),
-      };
-      return { url: address, tls: readCertificates(tls, reading) };
-    },
+      ),
   };
 }
 
@@ -142,18 +127,12 @@ function readUrl(
   return url;
 }
 
-/** `disabled`: by the word of whoever wrote the URL. */
-type TlsMode = "on" | "off" | "disabled";
-
 /**
  * Takes a URL apart that nothing of may be shown.
  *
- * @returns the URL without the parameter `sslmode`, and what that says; where it says nothing, TLS is used beyond this machine.
+ * @returns the URL without the parameter `sslmode`, which says whether TLS is used; else it is used beyond this machine.
  */
-function parseServerUrl(
-  text: string,
-  refuse: (what: string) => Failure,
-): { readonly address: string; readonly mode: TlsMode } {
+function parseServerUrl(text: string, refuse: (what: string) => Failure): LedgerAddress {
   const url = URL.parse(text);
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?[^@/?#]*(?:\/([^/?#@]*))?(?:\?[^#]*)?$/.exec(text);
   if (url === null || parts === null || /[\s\0]/.test(text)) throw refuse("is not the URL of a PostgreSQL database");
@@ -165,9 +144,7 @@ function parseServerUrl(
   parameters.delete("sslmode");
   const certificate = [...parameters.keys()].find((name) => /^ssl|^uselibpqcompat$/i.test(name));
   if (certificate !== undefined)
-    throw refuse(
-      `says ${cleanText(certificate, 40)}, which the config says: ledger: {postgres: {tls: {ca, cert, key}}}`,
-    );
+    throw refuse(`says ${cleanText(certificate, 40)}; NODE_EXTRA_CA_CERTS names authorities beside the usual ones`);
   if (said !== null && !["disable", "require", "verify-ca", "verify-full"].includes(said))
     throw refuse("has an sslmode that doesn't decide whether TLS is used; take disable, require or verify-full");
   // What is on this machine needs no TLS: a loopback address, or the folder of a socket.
@@ -175,8 +152,8 @@ function parseServerUrl(
   const isNear = (url.hostname === "" || LOOPBACK.test(url.hostname)) && host.startsWith("/");
   const [before] = text.split("?");
   return {
-    address: parameters.size === 0 ? `${before}` : `${before}?${parameters}`,
-    mode: said === "disable" ? "disabled" : said !== null || !isNear ? "on" : "off",
+    url: parameters.size === 0 ? `${before}` : `${before}?${parameters}`,
+    isTls: said === null ? !isNear : said !== "disable",
   };
 }
 

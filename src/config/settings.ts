@@ -77,31 +77,6 @@ const ENV_OR_FILE = "{env: NAME} or {file: PATH}";
 const isNeverWritten = (places: string): string =>
   `is never written into a config, which gets copied and committed. Name where it is: ${places}`;
 
-const certificateFile = z
-  .strictObject({ file: textValue("the path of a file") }, { error: needs("{file: PATH}") })
-  .optional();
-
-/** How a server knows this client, and this client the server: of the service, and of a database. */
-const tls = z
-  .strictObject(
-    {
-      cert: certificateFile,
-      key: certificateFile,
-      ca: certificateFile,
-      passphrase: secretPlace("passphrase", {}, ENV_OR_FILE).optional(),
-    },
-    { error: needs("a map with cert and key, ca, or all three") },
-  )
-  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), {
-    error: "needs both cert and key, or neither",
-  })
-  .refine(({ key, passphrase }) => passphrase === undefined || key !== undefined, {
-    error: "has a passphrase without a key",
-  })
-  .refine(({ cert, ca }) => cert !== undefined || ca !== undefined, {
-    error: "names neither a certificate nor authorities",
-  });
-
 const ledger = z.strictObject(
   {
     postgres: z.strictObject(
@@ -116,11 +91,8 @@ const ledger = z.strictObject(
           })
           .optional()
           .describe("Schema of its tables (tickets_ and the environment's name)."),
-        tls: tls
-          .optional()
-          .describe("Authorities to trust in place of the usual ones (ca), and a client certificate (cert and key)."),
       },
-      { error: needs("a map with url, schema and tls") },
+      { error: needs("a map with url and schema") },
     ),
   },
   { error: needs("{postgres: {url: {env: NAME}}}") },
@@ -194,10 +166,6 @@ export const SETTINGS = {
     about:
       "A new connection for every request (true). false: a late second answer to one request can be taken for the answer to the next.",
     otherwise: true,
-  },
-  tls: {
-    schema: tls,
-    about: "Client certificate (cert and key, in PEM), and authorities to trust in place of the usual ones (ca).",
   },
   onEnd: {
     schema: commandLine(),
@@ -298,23 +266,16 @@ export type Settings = {
 
 /** Where a config names what lies outside it. `*` is each name that there is. */
 const ofEnvironment = (...places: readonly string[]) => places.map((place) => `environments.*.${place}`);
-const ofTls = (place: string) => ["cert", "key", "ca", "passphrase"].map((part) => `${place}.${part}.file`);
 
 /** Paths, which are relative to the config. */
 export const PATHS: readonly string[] = [
   "stateDir",
-  ...ofEnvironment("apiKey.file", "output", "stateDir", ...ofTls("tls")),
-  ...ofEnvironment("ledger.postgres.url.file", ...ofTls("ledger.postgres.tls")),
+  ...ofEnvironment("apiKey.file", "output", "stateDir", "ledger.postgres.url.file"),
   "sources.*.lookup.*.file",
 ];
 
 /** Variables that hold secrets. */
-export const VARIABLES: readonly string[] = ofEnvironment(
-  "apiKey.env",
-  "tls.passphrase.env",
-  "ledger.postgres.url.env",
-  "ledger.postgres.tls.passphrase.env",
-);
+export const VARIABLES: readonly string[] = ofEnvironment("apiKey.env", "ledger.postgres.url.env");
 
 /** Programs with their arguments. */
 export const PROGRAMS: readonly string[] = ofEnvironment("apiKey.command", "onEnd");

@@ -1,4 +1,4 @@
-/** Small files that a config names: keys, certificates, addresses, and configs themselves. */
+/** Small files that a config names: keys, addresses, and configs themselves. */
 
 import { readFileSync, statSync } from "node:fs";
 import { errorCode, Failure } from "../failure.ts";

@@ -10,7 +10,7 @@ import type { Value } from "./sql.ts";
 export interface ServerOptions {
   /** Holds a password. Hosts stand with commas between them: the first that takes writes is used. */
   readonly url: string;
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
+  readonly isTls: boolean;
   readonly schema: string;
   /** For people, without user and password. */
   readonly shown: string;
@@ -145,7 +145,7 @@ export class Connection {
       types,
       stream: () => this.#socket,
       // Given in any case: the driver would look into its own variables.
-      ssl: options.tls ?? false,
+      ssl: options.isTls,
     });
     const onLost = (): void => {
       this.isLost = true;

@@ -107,7 +107,7 @@ const WORDS: readonly Words[] = [
   {
     code: /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
     what: "TLS with the server fails: …",
-    hint: "ledger.postgres.tls.ca in the config names the authority that vouches for the server's certificate, which has to name the host of the URL.",
+    hint: "NODE_EXTRA_CA_CERTS names a file with the authority that vouches for the server's certificate, which has to name the host of the URL.",
     isUsage: true,
   },
   {

@@ -34,12 +34,12 @@ function placeOf(
   hearer?: Hearer,
 ): LedgerPlace {
   if (server === undefined) return { kind: "sqlite", path };
-  const { url, tls } = server.address();
+  const { url, isTls } = server.address();
   return {
     ...{
       kind: "postgres",
       url,
-      tls,
+      isTls,
       schema: server.schema,
       shown: describeLedgerServer(server),
       application: "tickets",

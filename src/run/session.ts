@@ -3,7 +3,6 @@
 import { userInfo } from "node:os";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
-import type { ClientTls } from "../config/tls.ts";
 import { Opened } from "../disk/closing.ts";
 import type { By, Ledger } from "../ledger/ledger.ts";
 import type { ServiceClient } from "../send/client.ts";
@@ -20,8 +19,6 @@ export interface Service extends AsyncDisposable {
   readonly boundTo: string;
   /** Read when it is first asked for. @throws Failure `authentication-failed` where there is none. */
   readonly key: () => Promise<Key>;
-  /** Client certificate and authorities, where the environment names some. */
-  readonly tls: () => Promise<ClientTls | undefined>;
 }
 
 export async function openService(context: RunContext, environment: Environment): Promise<Service> {
@@ -30,24 +27,17 @@ export async function openService(context: RunContext, environment: Environment)
     return {
       ...{ environment, baseUrl: sandbox.url, boundTo: `sandbox:${sandbox.instanceId}` },
       key: async () => new Key(sandbox.apiKey),
-      tls: async () => undefined,
       [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
     };
   }
   const { env, stop, progress } = context;
-  const doubt = (message: string): void => progress.happened({ kind: "warning", message });
   const { baseUrl } = environment;
   return {
     ...{ environment, baseUrl, boundTo: baseUrl },
     key: once(async () => {
       const key = await readKey(environment, stop, { env });
-      if (key.warning !== undefined) doubt(key.warning);
+      if (key.warning !== undefined) progress.happened({ kind: "warning", message: key.warning });
       return key;
-    }),
-    tls: once(async () => {
-      if (environment.tls === undefined) return undefined;
-      const { readTls } = await import("../config/tls.ts");
-      return readTls(environment, env, doubt);
     }),
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -78,10 +68,9 @@ export async function connectorTo(
 ): Promise<() => ServiceClient> {
   const { timeoutMs, freshConnection } = service.environment;
   const key = sendsKey ? await service.key() : undefined;
-  const tls = await service.tls();
   // Loaded only here: most commands ask nobody, and the HTTP client would be a large part of their start.
   const { openClient } = await import("../send/client.ts");
-  return () => openClient({ baseUrl: service.baseUrl, key, tls, timeoutMs, freshConnection, env, ...limits });
+  return () => openClient({ baseUrl: service.baseUrl, key, timeoutMs, freshConnection, env, ...limits });
 }
 
 /** Disposing of it gives the lock back. */
@@ -116,10 +105,7 @@ export async function openSession(
   const { progress, stop, cwd } = context;
   await using opened = new Opened();
   const service = opened.use(await openService(context, environment));
-  if (sends) {
-    if (environment.keySource.program === undefined) await service.key();
-    await service.tls();
-  }
+  if (sends && environment.keySource.program === undefined) await service.key();
   const ledger = opened.use(await openLedgerOf(environment, service.boundTo, context));
   const lock = await ledger.lock({
     ...{ name: LOCK, what: `the ledger of ${environment.name}`, command, waitMs: waitLockMs, signal: stop },

@@ -59,7 +59,6 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   if (environment.ledgerServer === undefined) throw nothingToShare(environment);
   await using service = await openService(context, environment);
   await service.key();
-  await service.tls();
   const deadline = deadlineOf(options);
   using timer = stopAfter(deadline, context.stop);
   const stop = timer.signal;

@@ -85,11 +85,9 @@ export function readExchange(
 ): Reading {
   switch (exchange.kind) {
     case "not sent":
-      if (isCertificateRefused(exchange.error))
-        return { kind: "authentication failed", detail: describe(exchange.error), body: "" };
       return { kind: "not sent", detail: describe(exchange.error) };
     case "lost":
-      return { kind: "in doubt", detail: describeLost(exchange.error), body: "" };
+      return { kind: "in doubt", detail: describe(exchange.error), body: "" };
     case "answer": {
       const { status, headers, body, whole, early, error, undecoded } = exchange;
       const detail = `HTTP ${status}`;
@@ -419,23 +417,6 @@ function shortenedJson(value: unknown): string {
 }
 
 const cut = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-
-/** The alerts by which the other side of a TLS handshake says what it thinks of our certificate, or of there being none (RFC 8446, 6.2). */
-const CERTIFICATE_ALERT =
-  /^ERR_SSL_[\w/]*ALERT_(?:BAD_CERTIFICATE|CERTIFICATE_(?:REQUIRED|EXPIRED|REVOKED|UNKNOWN)|UNSUPPORTED_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)(?!\w)/;
-
-/** Whether the other side ended the handshake for our certificate. Trying again with the same one does not help. */
-export const isCertificateRefused = (error: Error): boolean =>
-  "code" in error && typeof error.code === "string" && CERTIFICATE_ALERT.test(error.code);
-
-/** Likewise of an error that was described. */
-export const saysCertificateRefused = (detail: string): boolean => CERTIFICATE_ALERT.test(detail);
-
-/** TLS 1.3 lets the other side look at our certificate after the request has begun, of which it may then have taken something. */
-const describeLost = (error: Error): string =>
-  isCertificateRefused(error)
-    ? `the service ended the connection over the client certificate, or for want of one, after the request had begun (${describe(error)})`
-    : describe(error);
 
 export function describe(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;

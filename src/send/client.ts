@@ -17,14 +17,6 @@ interface Secret {
   reveal(): string;
 }
 
-/** In PEM. */
-interface Tls {
-  readonly cert?: string;
-  readonly key?: string;
-  readonly ca?: string;
-  readonly passphrase?: string;
-}
-
 export interface ServiceClient extends AsyncDisposable {
   /**
    * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
@@ -46,19 +38,17 @@ export function openClient(options: {
   readonly timeoutMs: number;
   /** A new connection for every request. */
   readonly freshConnection: boolean;
-  /** Client certificate, and authorities in place of the usual ones. */
-  readonly tls?: Tls | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** A longer answer counts as cut off. 64 MiB by default. */
   readonly maxAnswerBytes?: number;
 }): ServiceClient {
-  const { baseUrl, key, timeoutMs, freshConnection, tls, env, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
+  const { baseUrl, key, timeoutMs, freshConnection, env, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/$/, "");
   const withoutKey = key === undefined ? (exchange: Exchange): Exchange => exchange : createKeyRemover(key.reveal());
   const connections = openConnections();
   const isProxied = proxyFor(origin, env) !== undefined;
-  const open = (): Dispatcher => openDispatcher(origin, env, tls, connections, maxAnswerBytes);
+  const open = (): Dispatcher => openDispatcher(origin, env, connections, maxAnswerBytes);
   let dispatcher = open();
   let idleSince: Instant | undefined;
   const renew = async (): Promise<void> => {
@@ -109,7 +99,6 @@ export function openClient(options: {
 function openDispatcher(
   origin: string,
   env: NodeJS.ProcessEnv,
-  tls: Tls | undefined,
   connections: Connections,
   maxAnswerBytes: number,
 ): Dispatcher {
@@ -126,8 +115,7 @@ function openDispatcher(
     connectTimeout: 0,
   };
   const proxy = proxyFor(origin, env);
-  if (proxy === undefined)
-    return new Client(origin, { ...settings, connect: connector({ connect: { ...tls } }, connections) });
+  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector({}, connections) });
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
@@ -138,7 +126,7 @@ function openDispatcher(
     // The connection to the service, through the proxy.
     factory: (target: string | URL, options: Client.Options) =>
       new Client(target, { ...options, connect: connector(options, connections) }),
-    requestTls: { allowH2: false, timeout: 0, ...tls },
+    requestTls: { allowH2: false, timeout: 0 },
     proxyTls: { timeout: 0 },
     httpProxy: "",
     httpsProxy: proxy.url,

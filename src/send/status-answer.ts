@@ -3,7 +3,7 @@
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
-import { type AnswerHeaders, describe, type Exchange, isCertificateRefused, shownOf } from "./answer.ts";
+import { type AnswerHeaders, describe, type Exchange, shownOf } from "./answer.ts";
 
 export type StatusReading =
   | { readonly kind: "status"; readonly status: string }
@@ -38,8 +38,6 @@ const MOST_STATUS_CHARACTERS = 60;
 
 /** @param actionPromise what was asked about. */
 export function readStatus(exchange: Exchange, actionPromise: string): StatusReading {
-  if (exchange.kind !== "answer" && isCertificateRefused(exchange.error))
-    return { kind: "authentication failed", detail: describe(exchange.error), body: "" };
   if (exchange.kind !== "answer")
     return { kind: "later", detail: describe(exchange.error), headers: {}, reached: exchange.kind === "lost" };
   const { status, headers, whole, error } = exchange;

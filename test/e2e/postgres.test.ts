@@ -326,20 +326,25 @@ async function startWithTls() {
   return { server, ca: cert };
 }
 
-test(named("by TLS, with the authority that the config names"), LONG, async () => {
-  const [{ server, ca }, { place, service, tickets, schema }] = [await startWithTls(), await openRig()];
+test(named("by TLS, with the authority that NODE_EXTRA_CA_CERTS names"), LONG, async () => {
+  const [{ server, ca }, { place, tickets }] = [await startWithTls(), await openRig()];
   const env = { TICKETS_LEDGER_URL: `${server.url}?sslmode=verify-full` };
   const refused = await tickets(SEND, { env });
   expect([refused.exitCode, refused.stderr]).toEqual([
     2,
     expect.stringMatching(/TLS with the server fails: .*SELF_SIGNED/),
   ]);
-  expect(refused.stderr).toContain("ledger.postgres.tls.ca in the config names the authority");
+  expect(refused.stderr).toContain("NODE_EXTRA_CA_CERTS names a file with the authority");
   place.write("ca.pem", ca);
-  place.write("tickets.config.yaml", `${configOf({ service, schema })}        tls: {ca: {file: ca.pem}}\n`);
-  expect((await tickets(SEND, { env })).exitCode).toBe(0);
-  expect((await tickets(["env", "playground"], { env })).stdout).toMatch(/database +PostgreSQL .*, TLSv1\.[23], /);
-  const other = { TICKETS_LEDGER_URL: `${server.url.replace("127.0.0.1", "localhost")}?sslmode=verify-full` };
+  const trusting = { ...env, NODE_EXTRA_CA_CERTS: place.path("ca.pem") };
+  expect((await tickets(SEND, { env: trusting })).exitCode).toBe(0);
+  expect((await tickets(["env", "playground"], { env: trusting })).stdout).toMatch(
+    /database +PostgreSQL .*, TLSv1\.[23], /,
+  );
+  const other = {
+    ...trusting,
+    TICKETS_LEDGER_URL: `${server.url.replace("127.0.0.1", "localhost")}?sslmode=verify-full`,
+  };
   const elsewhereNamed = await tickets(["status", ...ENV], { env: other });
   expect([elsewhereNamed.exitCode, elsewhereNamed.stderr]).toEqual([
     2,

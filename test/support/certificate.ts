@@ -1,6 +1,6 @@
 /** Certificates for tests, built here so that no tool of the machine is needed. */
 
-import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
 export interface Certificate {
   /** PEM. */
@@ -10,45 +10,28 @@ export interface Certificate {
 }
 
 /** A certificate for these host names and 127.0.0.1, valid for ten years around now. */
-export const selfSigned = (...hosts: readonly string[]): Certificate => issue("tickets test", hosts);
-
-/** One that an authority vouches for. `years`: from which to which it is valid, counted from now. */
-export const issuedBy = (authority: Certificate, years: readonly [number, number] = [-5, 5]): Certificate =>
-  issue("tickets client", [], { authority, years });
-
-function issue(
-  subject: string,
-  hosts: readonly string[],
-  { authority, years = [-5, 5] }: { readonly authority?: Certificate; readonly years?: readonly [number, number] } = {},
-): Certificate {
+export function selfSigned(...hosts: readonly string[]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const nameOf = (text: string): Buffer => sequence(tlv(0x31, sequence(oid(2, 5, 4, 3), tlv(0x0c, Buffer.from(text)))));
-  const name = nameOf(subject);
-  const signer = authority === undefined ? privateKey : createPrivateKey(authority.key);
+  const name = sequence(tlv(0x31, sequence(oid(2, 5, 4, 3), tlv(0x0c, Buffer.from("tickets test")))));
   const algorithm = sequence(oid(1, 2, 840, 10045, 4, 3, 2)); // ecdsa-with-SHA256
   const year = new Date().getUTCFullYear();
-  const validity = sequence(
-    ...years.map((from) => year + from).map((at) => tlv(0x18, Buffer.from(`${at}0101000000Z`))),
-  );
+  const validity = sequence(...[year - 5, year + 5].map((at) => tlv(0x18, Buffer.from(`${at}0101000000Z`))));
   const names = [...hosts.map((host) => tlv(0x82, Buffer.from(host))), tlv(0x87, Buffer.from([127, 0, 0, 1]))];
   const extensions = sequence(
     sequence(oid(2, 5, 29, 17), tlv(0x04, sequence(...names))),
-    sequence(
-      oid(2, 5, 29, 19),
-      tlv(0x04, sequence(...(authority === undefined ? [tlv(0x01, Buffer.from([0xff]))] : []))),
-    ), // an authority, or none
+    sequence(oid(2, 5, 29, 19), tlv(0x04, sequence(tlv(0x01, Buffer.from([0xff]))))), // an authority
   );
   const content = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))), // version 3
     tlv(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
-    authority === undefined ? name : nameOf("tickets test"),
+    name,
     validity,
     name,
     publicKey.export({ type: "spki", format: "der" }),
     tlv(0xa3, extensions),
   );
-  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", content, signer)]);
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", content, privateKey)]);
   const whole = sequence(content, algorithm, tlv(0x03, signature));
   return {
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),

@@ -41,7 +41,7 @@ async function inPostgres(): Promise<Place> {
   const server = await startPostgres();
   const schema = server.newSchema();
   const shown = `postgres://127.0.0.1/ledgers (schema ${schema})`;
-  return toPlace({ kind: "postgres", url: server.url, tls: undefined, schema, shown, application: "test" });
+  return toPlace({ kind: "postgres", url: server.url, isTls: false, schema, shown, application: "test" });
 }
 
 type NewPlace = () => Promise<Place>;

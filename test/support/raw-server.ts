@@ -25,8 +25,7 @@ interface Service {
   readonly onConnection?: (socket: Socket, number: number) => void;
   /** When a whole request is there: its number on this connection, and that of the connection, both from 1. */
   readonly onRequest?: (socket: Socket, request: number, connection: number) => void;
-  /** `ca`: the authority of the certificates that clients must have. */
-  readonly tls?: Certificate & { readonly ca?: string };
+  readonly tls?: Certificate;
 }
 
 /** Starts a server on a free port of 127.0.0.1; it ends with the test. */
@@ -62,7 +61,7 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
   const server: Server =
     tls === undefined
       ? createServer({ noDelay: true }, serve)
-      : createTlsServer({ ...tls, requestCert: tls.ca !== undefined }, serve).on("tlsClientError", () => {}); // who does not trust us goes
+      : createTlsServer(tls, serve).on("tlsClientError", () => {}); // who does not trust us goes
   const port = await listen(server);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {

@@ -31,8 +31,7 @@ export interface ServiceRequest {
 }
 
 export interface ServiceOptions {
-  /** Its own certificate, and the authority by which it knows its clients. */
-  readonly tls?: Certificate & { readonly ca: string };
+  readonly tls?: Certificate;
   /** The key that is accepted. */
   readonly key?: string;
   /** Status of a successful answer; the specification does not show it (200). */
@@ -94,10 +93,7 @@ export async function startService(given: ServiceOptions = {}): Promise<Service>
     handle(incoming, response).catch(() => response.destroy());
   };
   const { tls } = given;
-  const server =
-    tls === undefined
-      ? createServer(serve)
-      : createTlsServer({ ...tls, requestCert: true, minVersion: "TLSv1.2" }, serve);
+  const server = tls === undefined ? createServer(serve) : createTlsServer({ ...tls, minVersion: "TLSv1.2" }, serve);
   server.on("connection", () => {
     connections += 1;
   });

@@ -55,7 +55,6 @@ describe("tickets env", () => {
   complete          false                                                  default
   confirm           false                                                  default
   freshConnection   true                                                   default
-  tls               none                                                   default
   onEnd             none                                                   default
   accept            none                                                   default
   statusPath        none                                                   default

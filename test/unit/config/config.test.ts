@@ -190,19 +190,6 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
     "1:26  environments.sandbox.baseUrl: the sandbox is built in and has neither address nor key; give the environment another name.",
   ],
   [
-    "environments: {a: {tls: client.pem}}",
-    "1:25  environments.a.tls: needs a map with cert and key, ca, or all three.",
-  ],
-  ["environments: {a: {tls: {}}}", "1:25  environments.a.tls: names neither a certificate nor authorities."],
-  [
-    "environments: {a: {tls: {ca: {file: a}, passphrase: {env: TICKETS_A}}}}",
-    "1:25  environments.a.tls: has a passphrase without a key.",
-  ],
-  [
-    "environments: {a: {tls: {cert: {file: a}, key: {file: b}, passphrase: open}}}",
-    "1:71  environments.a.tls.passphrase: needs {env: NAME} or {file: PATH}.",
-  ],
-  [
     "environments: {sandbox: {complete: false}}",
     "1:26  environments.sandbox.complete: the sandbox is always complete: nothing else registers events there.",
   ],

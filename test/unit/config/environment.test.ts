@@ -230,24 +230,12 @@ describe("precedence", () => {
     });
   });
 
-  test("certificates by their files, and the program at the end, below the config's folder", async () => {
-    const tls = "{cert: {file: c.pem}, key: {file: ~/c.key}, ca: {file: /ca.pem}, passphrase: {env: TICKETS_WORD}}";
-    const environment = `{baseUrl: "https://a.example", onEnd: [./notify.sh, now], tls: ${tls}}`;
+  test("the program at the end, below the config's folder", async () => {
+    const environment = `{baseUrl: "https://a.example", onEnd: [./notify.sh, now]}`;
     const config = { [USER]: `environments: {live: ${environment}}` };
     expect(await resolved(config, { envFlag: "live" })).toMatchObject({
-      tls: {
-        ...{ cert: { file: "$/home/.config/tickets/c.pem" }, key: { file: "$/home/c.key" }, ca: { file: "/ca.pem" } },
-        passphrase: { env: "TICKETS_WORD" },
-      },
       onEnd: { command: ["$/home/.config/tickets/notify.sh", "now"], directory: "$/home/.config/tickets" },
     });
-  });
-
-  test("certificates are refused where there is no TLS", async () => {
-    const config = { [PROJECT]: "environments: {a: {baseUrl: 'http://localhost:1', tls: {ca: {file: a}}}}" };
-    await expect(resolved(config, { envFlag: "a" })).rejects.toThrow(
-      "a names certificates (tls, tickets.config.yaml:1), but its address http://localhost:1 has no TLS",
-    );
   });
 
   test("defaults, and production asks before it sends", async () => {

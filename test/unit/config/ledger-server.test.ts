@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import { resolveEnvironment } from "../../../src/config/environment.ts";
 import { describeLedgerSource, type LedgerServer, ledgerPlace } from "../../../src/config/ledger-server.ts";
 import type { Failure } from "../../../src/failure.ts";
-import { selfSigned } from "../../support/certificate.ts";
 import { failureOf, PROJECT } from "../../support/config-files.ts";
 import { openFolders } from "./folders.ts";
 
@@ -44,7 +43,7 @@ test("the schema is called after the environment that keeps the ledger, and the 
     name: "pre-prod",
   });
   expect(ledgerServer).toMatchObject({ schema: "tickets_pre_prod" });
-  expect(address).toEqual({ url: URL_OF_LIVE.TICKETS_LIVE_LEDGER_URL, tls: {} });
+  expect(address).toEqual({ url: URL_OF_LIVE.TICKETS_LIVE_LEDGER_URL, isTls: true });
   expect(environment.origins.ledger).toMatch(/tickets\.config\.yaml:2$/);
   expect(ledgerPlace(environment, cwd)).toBe("postgres://db.example.com:5433/ledgers (schema tickets_pre_prod)");
 });
@@ -70,16 +69,10 @@ test("an environment that shares another's ledger has it in the same database", 
   expect(environment.origins.ledger).toMatch(/tickets\.config\.yaml:2$/);
 });
 
-test("a URL and certificates are read from files beside the config", async () => {
-  const { cert, key } = selfSigned("db.example.com");
-  const text = live(
-    "ledger: {postgres: {url: {file: db/url}, schema: own, tls: {ca: {file: db/ca.pem}, cert: {file: db/c.pem}, key: {file: db/k.pem}}}}",
-  );
+test("a URL is read from a file beside the config", async () => {
+  const text = live("ledger: {postgres: {url: {file: db/url}, schema: own}}");
   const files = {
     "above/project/db/url": "postgresql://tickets@[::1]/ledgers?sslmode=verify-full&application_name=x\n",
-    "above/project/db/ca.pem": cert,
-    "above/project/db/c.pem": cert,
-    "above/project/db/k.pem": key,
   };
   await using folders = await openFolders({ [PROJECT]: text, ...files });
   const config = await folders.load();
@@ -87,7 +80,7 @@ test("a URL and certificates are read from files beside the config", async () =>
   expect(ledgerServer?.schema).toBe("own");
   expect(ledgerServer?.address()).toEqual({
     url: "postgresql://tickets@[::1]/ledgers?application_name=x",
-    tls: { ca: cert, cert, key },
+    isTls: true,
   });
 });
 
@@ -104,7 +97,7 @@ const URLS: readonly (readonly [url: string, isTls: boolean])[] = [
 
 test.each(URLS)("%s is spoken to by TLS: %s", async (url, isTls) => {
   const { address } = await resolved(live(), { env: { TICKETS_LIVE_LEDGER_URL: url } });
-  expect(address).toEqual({ url: expect.not.stringContaining("sslmode"), tls: isTls ? {} : undefined });
+  expect(address).toEqual({ url: expect.not.stringContaining("sslmode"), isTls });
 });
 
 /** URLs that are refused; nothing of them is shown. */
@@ -118,7 +111,7 @@ const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [`postgres://u:${SECRET}@h`, "names no database"],
   [`postgres://u:${SECRET}%@h/d`, "has a % that begins no character"],
   [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that doesn't decide whether TLS is used"],
-  [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert, which the config says"],
+  [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert; NODE_EXTRA_CA_CERTS names authorities"],
 ];
 
 test.each(REFUSED)("the URL %s is refused", async (url, why) => {
@@ -129,24 +122,6 @@ test.each(REFUSED)("the URL %s is refused", async (url, why) => {
   });
   expect(refusal?.message).toContain(why);
   expect(inspect(refusal)).not.toContain(SECRET);
-});
-
-test("certificates beside a URL that does without them, and files that are none, are refused", async () => {
-  const named = (what: string) => live(`ledger: {postgres: {url: {env: TICKETS_LIVE_LEDGER_URL}, tls: ${what}}}`);
-  const disabled = { TICKETS_LIVE_LEDGER_URL: "postgres://u@h/d?sslmode=disable" };
-  const both = await resolved(named("{ca: {file: ca.pem}}"), { env: disabled });
-  expect(both.refusal?.message).toContain("its URL says sslmode=disable, but certificates are named");
-  const missing = await resolved(named("{ca: {file: ca.pem}}"));
-  expect(missing.refusal?.message).toMatch(/the file of authorities \S+ca\.pem does not exist/);
-  const files = { "above/project/ca.pem": SECRET };
-  await using folders = await openFolders({ [PROJECT]: named("{ca: {file: ca.pem}}"), ...files });
-  const { ledgerServer } = resolveEnvironment(await folders.load(), {
-    envFlag: "live",
-    env: { HOME: folders.home, ...URL_OF_LIVE },
-  });
-  const failure = await failureOf((async () => ledgerServer?.address())());
-  expect(failure.message).toContain("ca.pem holds no certificate in PEM");
-  expect(inspect(failure)).not.toContain(SECRET);
 });
 
 /** What a config may not say, each with its place. */
@@ -161,10 +136,6 @@ const CONFIGS: readonly (readonly [text: string, problem: string])[] = [
     "ledger.postgres.url.env: needs the name of an environment variable (A-Z, 0-9, _), not the URL itself",
   ],
   [live("ledger: {postgres: {url: {env: TICKETS_A}, schema: pg_own}}"), "schema: needs a name of at most 63"],
-  [
-    live("ledger: {postgres: {url: {env: TICKETS_A}, tls: {key: {file: k}}}}"),
-    "tls: needs both cert and key, or neither",
-  ],
   [
     "environments: {sandbox: {ledger: {postgres: {url: {env: TICKETS_A}}}}}",
     "the sandbox keeps its ledger on this machine",

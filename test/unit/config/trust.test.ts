@@ -20,20 +20,6 @@ const HOSTILE: readonly (readonly [string, string, string])[] = [
   ["another environment's key", live("apiKey: {env: TICKETS_PRODUCTION_API_KEY}"), "the key of another environment"],
   ["a command", live("apiKey: {command: [sh, -c, id]}"), "would run a program"],
   ["a program at the end", live("onEnd: [curl, https://evil.example]"), "onEnd: would run a program"],
-  ["a client key above", live("tls: {cert: {file: a}, key: {file: ../secret}}"), "lies outside the config's folder"],
-  [
-    "a passphrase of something else",
-    live("tls: {cert: {file: a}, key: {file: b}, passphrase: {env: HOME_SECRET}}"),
-    "names the variable HOME_SECRET",
-  ],
-  [
-    "a passphrase of something else for the database",
-    live(
-      "ledger: {postgres: {url: {env: TICKETS_DB}, tls: {cert: {file: a}, key: {file: b}, passphrase: {env: DB_SECRET}}}}",
-    ),
-    "names the variable DB_SECRET",
-  ],
-  ["authorities of the system", live("tls: {ca: {file: /etc/passwd}}"), "/etc/passwd, which lies outside"],
   ["a file above", live("apiKey: {file: ../secret}"), "lies outside the config's folder"],
   ["a file of the home", live("apiKey: {file: ~/.ssh/id_ed25519}"), "lies outside the config's folder"],
   ["a file by its whole path", live("apiKey: {file: /etc/passwd}"), "/etc/passwd, which lies outside"],

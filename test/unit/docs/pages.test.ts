@@ -159,7 +159,7 @@ describe("docs/design/ledger.md", () => {
   it.skipIf(WITHOUT_POSTGRES)(`has queries that PostgreSQL runs as well${NEEDS_POSTGRES}`, async () => {
     const { url, newSchema } = await startPostgres();
     const schema = newSchema();
-    const place = { kind: "postgres", url, tls: undefined, schema, shown: schema, application: "docs" } as const;
+    const place = { kind: "postgres", url, isTls: false, schema, shown: schema, application: "docs" } as const;
     await using ledger = await openLedger({ place, boundTo: "https://api.example.com/v1" });
     expect(await ledger.runs()).toEqual([]);
     const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });

@@ -28,7 +28,7 @@ function seatOn(
   const place = {
     kind: "postgres",
     url,
-    tls: undefined,
+    isTls: false,
     schema,
     shown: "postgres://db/tickets",
     application: "test",

@@ -9,7 +9,7 @@ import { type Exchange, readExchange } from "../../../src/send/answer.ts";
 import { openClient, type ServiceClient } from "../../../src/send/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/send/content-codings.ts";
 import { openSeenPromises } from "../../../src/send/seen.ts";
-import { issuedBy, selfSigned } from "../../support/certificate.ts";
+import { selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
 
@@ -628,16 +628,6 @@ describe("through a proxy", () => {
     expect(proxy.asked).toEqual([`${HOST}:443`]);
     expect(server.connections[0]?.received).toMatch(/^POST \/v1\/stream HTTP\/1\.1\r\nhost: tickets\.invalid\r\n/i);
     expect(proxy.connections[0]?.received).not.toContain("k3y-of-the-test");
-  });
-
-  test("the client certificate and the authorities of an environment are for the service", async () => {
-    const certificate = selfSigned(HOST);
-    const onRequest = writes(answerText("{}"));
-    const server = await startRaw({ tls: { ...certificate, ca: certificate.cert }, onRequest });
-    const proxy = await startProxy({ leadsTo: server.port });
-    const tls = { ...issuedBy(certificate), ca: certificate.cert };
-    expect(shape(await through(proxy, { tls }).post(BODY, NEVER))).toMatchObject(OK);
-    expect(proxy.asked).toEqual([`${HOST}:443`]);
   });
 
   test("a connection through it is kept, and closed after two seconds, like any other", async () => {
