@@ -72,7 +72,11 @@ describe("several machines", () => {
         });
         expect(Object.keys(resources)).toEqual(["requests", "limits"]);
         for (const { name } of volumeMounts) expect(named).toContain(name);
-        expect(env.map(({ name }: { name: string }) => name)).toEqual(["TICKETS_ENV", "TICKETS_CONFIG"]);
+        expect(env.map(({ name }: { name: string }) => name)).toEqual([
+          "TICKETS_ENV",
+          "TICKETS_CONFIG",
+          "NODE_EXTRA_CA_CERTS",
+        ]);
       }
     }
     expect(worker.containers[0].readinessProbe.exec.command).toEqual([
