@@ -85,8 +85,7 @@ export const MAPPING_RULES = rulesOf("error", {
     reason: "A blank cell of a fillDown column has no row above to take its value from.",
   },
   "totals-line": {
-    reason:
-      "The row sums up the others: its ticket is called Total or the like, or its last amount is the sum of all before it.",
+    reason: "The row sums up the others: it is called Total or the like.",
     example: "Summe;;;1250.00 as the last row",
   },
   "event-described-differently": {

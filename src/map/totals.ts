@@ -1,16 +1,14 @@
-/** A line of totals below the rows of an export: it looks like a ticket, and its amount is the sum of all. */
+/** A line of totals below the rows of an export: it looks like a ticket, and is called a sum. */
 
-import type { Draft } from "../actions/draft.ts";
 import { numberOf } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import { quoted } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { MappingRule } from "./rules.ts";
 
-/** The mapper, with a finding for a row that sums up the others. */
+/** The mapper, with a finding for a row that calls itself a sum. */
 export function withTotals(mapper: Mapper): Mapper {
-  const sum = new SumOfRows();
   return {
     // The first cell may call the row a sum.
     wanted: mapper.wanted?.with(0, true),
@@ -20,8 +18,6 @@ export function withTotals(mapper: Mapper): Mapper {
     },
     map(row) {
       const mapped = mapper.map(row);
-      if (mapped.kind !== "skipped" || mapped.reason !== "empty row")
-        sum.add(row, mapped.kind === "actions" ? mapped.drafts : NONE);
       if (mapped.kind === "skipped") return mapped;
       const word = totalsWord(row, mapped);
       if (word === undefined) return mapped;
@@ -29,15 +25,13 @@ export function withTotals(mapper: Mapper): Mapper {
       return totalsRow(word, mapped);
     },
     retract: (drafts) => mapper.retract?.(drafts),
-    findingsOfFile: () => [...(mapper.findingsOfFile?.() ?? []), ...sum.findings()],
+    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }
 
 type Read = Exclude<Mapped, { kind: "skipped" }>;
 
-const NONE: readonly Draft[] = [];
 const TICKET_ID = numberOf("ticketId");
-const PRICE = numberOf("price");
 
 /** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
 function totalsWord(row: Row, mapped: Read): string | undefined {
@@ -71,79 +65,6 @@ function totalsRow(word: string, mapped: Read): Mapped {
   };
   if (mapped.kind === "invalid") return { ...mapped, findings: [finding, ...mapped.findings] };
   return { kind: "invalid", findings: [finding], attempted: mapped.drafts };
-}
-
-/** What is summed up: in 1/10000 it is exact. */
-const AMOUNT = /^\d{1,11}(?:\.\d{1,4})?$/;
-
-/** From this many amounts on, a sum is no coincidence. */
-const SURELY = 10;
-/** With fewer it may be, so the row must also leave cells empty that all others fill. */
-const LIKELY = 3;
-const EMPTIED = 2;
-/** A longer file with fewer amounts than `SURELY` is no list of sales. */
-const MOST_COMPARED = 1000;
-
-interface SummedRow {
-  readonly row: Row;
-  readonly amount: number;
-  /** As it is written. */
-  readonly price: string;
-}
-
-/** What all rows but the last sum up to. */
-class SumOfRows {
-  /** In 1/10000, like the last row's amount. */
-  #sum = 0;
-  /** How many of them have an amount above zero. */
-  #priced = 0;
-  /** Them, as long as there are so few amounts that their cells matter. */
-  #few: Row[] = [];
-  #last: SummedRow | undefined;
-
-  add(row: Row, drafts: readonly Draft[]): void {
-    if (this.#last !== undefined) this.#pass(this.#last);
-    let amount = 0;
-    let price = "";
-    for (const { text } of drafts) {
-      const written = text[PRICE];
-      if (written === undefined || !AMOUNT.test(written)) continue;
-      amount += Math.round(Number(written) * 10_000);
-      price = written;
-    }
-    this.#last = { row, amount, price };
-  }
-
-  #pass({ row, amount }: SummedRow): void {
-    this.#sum += amount;
-    if (amount > 0) this.#priced += 1;
-    if (this.#priced < SURELY && this.#few.length <= MOST_COMPARED) this.#few.push(row);
-  }
-
-  findings(): readonly FileFinding[] {
-    const { row, amount, price } = this.#last ?? {};
-    if (row === undefined || amount === 0 || amount !== this.#sum || this.#priced < LIKELY) return [];
-    if (this.#priced < SURELY && this.#emptiedBy(row) < EMPTIED) return [];
-    return [
-      {
-        rule: "totals-line" satisfies MappingRule,
-        line: row.line,
-        isOfAllRows: true,
-        field: "price",
-        value: price ?? "",
-        message: "The last row looks like a line of totals: its amount is the sum of all rows before it.",
-        hint: "Leave it out of the export or with skip; if it is a sale, relax the rule: rules: {totals-line: warn}.",
-      },
-    ];
-  }
-
-  /** How many cells the row leaves empty that all others fill. */
-  #emptiedBy(row: Row): number {
-    const others = this.#few.flatMap((each) => (each.kind === "cells" ? [each.whole()] : []));
-    if (row.kind !== "cells" || others.length === 0 || this.#few.length > MOST_COMPARED) return 0;
-    const isFilledByAll = (at: number): boolean => others.every((cells) => isFilled(cells[at] ?? ""));
-    return row.whole().filter((cell, at) => !isFilled(cell) && isFilledByAll(at)).length;
-  }
 }
 
 /** What exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */

@@ -1,7 +1,6 @@
 /** A line of totals under the rows is reported as one; real rows never are. */
 
 import { describe, expect, test } from "vitest";
-import type { FileFinding } from "../../../src/map/rules.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 import type { Mapped } from "./shown.ts";
@@ -11,11 +10,11 @@ const SOLD = `actions:
   - soldTicket:
       fields: {eventId: e, ticketId: "{ID}", userId: ["{User}", guest], price: "{Price}"}`;
 
-function read(csv: string, yaml = SOLD): { mapped: readonly Mapped[]; said: readonly FileFinding[] } {
+function read(csv: string, yaml = SOLD): { mapped: readonly Mapped[] } {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
   const mapped = rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
-  return { mapped, said: mapper.findingsOfFile?.() ?? [] };
+  return { mapped };
 }
 
 const rulesOf = (mapped: Mapped | undefined) =>
@@ -77,37 +76,5 @@ describe("a row whose ticket is called", () => {
       kind: "actions",
       actions: [{ action: "newEvent" }, { action: "scannedTicket" }],
     });
-  });
-});
-
-describe("a last row whose amount is the sum of all", () => {
-  // As the words of the rule say.
-  test.each([
-    ["of two amounts", "t1,u1,12.00,A\nt2,u2,12.00,B\n3,,24.00,\n", false],
-    ["of three, and two cells are empty that all others fill", "t1,u,1,A\nt2,u,2,B\nt3,u,3,C\n4,,6,\n", true],
-    ["of three, and one cell is", "t1,u,1,A\nt2,u,2,B\nt3,u,3,C\n4,,6,D\n", false],
-    ["of nine, and no cell is", `${Array.from({ length: 9 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,18,A\n`, false],
-    ["of ten, and no cell is", `${Array.from({ length: 10 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,20,A\n`, true],
-  ])("%s", (_what, rows, isReported) => {
-    expect(read(`ID,User,Price,Seat\n${rows}`).said.map(({ rule }) => rule)).toEqual(isReported ? ["totals-line"] : []);
-  });
-
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => `t${at},u,${at + 1}.25,A\n`).join("");
-  const sumOf = (count: number) => String((count * (count + 1)) / 2 + count * 0.25);
-
-  test("is reported", () => {
-    const csv = `ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\n`;
-    const { said } = read(csv);
-    expect(said).toMatchObject([{ rule: "totals-line", line: 14, value: sumOf(12), isOfAllRows: true }]);
-  });
-
-  test("of a short file is reported where it also leaves out what all rows have", () => {
-    expect(read(`${ROWS}3,,35.50,\n`).said).toMatchObject([{ rule: "totals-line", line: 5 }]);
-    expect(read(`${ROWS}t4,u4,35.50,D\n`).said).toEqual([]);
-  });
-
-  test("is not one where rows follow, or the amounts are zero", () => {
-    expect(read(`ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\nt99,u,1,A\n`).said).toEqual([]);
-    expect(read(`ID,User,Price,Seat\n${rows(12).replace(/,\d+\.25,/g, ",0,")}t12,u,0,A\n`).said).toEqual([]);
   });
 });
