@@ -2,7 +2,7 @@
 
 import type { Option } from "commander";
 import type { Context } from "../commands/context.ts";
-import { type Given, SHELLS } from "../commands/options.ts";
+import type { Given } from "../commands/options.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { completionScript } from "./completion.ts";
 import {
@@ -27,7 +27,7 @@ import {
 export interface CommandSpec {
   readonly about: string;
   readonly group: "Every day:" | "To look:" | "More:";
-  readonly argument?: readonly [name: string, about: string, choices?: readonly string[]];
+  readonly argument?: readonly [name: string, about: string];
   readonly flags: readonly Option[];
   /** Flags, and an argument, that have an effect only beside one of these. */
   readonly onlyBeside?: Readonly<Record<string, readonly string[]>>;
@@ -332,16 +332,12 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     run: async (given, context) => (await import("../commands/prune.ts")).prune(given, context),
   },
   completion: {
-    about: "a script with which a shell completes commands, flags and files",
+    about: "a script with which bash and zsh complete commands, flags and files",
     group: "More:",
-    argument: ["<shell>", "shell", SHELLS],
     flags: WORDS,
-    examples: [
-      "tickets completion fish > ~/.config/fish/completions/tickets.fish",
-      "source <(tickets completion bash)",
-    ],
-    run: async ({ shell }, { reporter }) => {
-      reporter.out(completionScript(shell, COMMANDS));
+    examples: ["tickets completion > ~/.local/share/bash-completion/completions/tickets"],
+    run: async (_given, { reporter }) => {
+      reporter.out(completionScript(COMMANDS));
       return EXIT_CODES.ok;
     },
   },

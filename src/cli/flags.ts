@@ -63,7 +63,7 @@ export const WORDS = [
 ];
 
 /** Commander has them apart. */
-type Argument = "files" | "run" | "name" | "id" | "shell";
+type Argument = "files" | "run" | "name" | "id";
 type Duration = "maxDuration" | "waitLock" | "maxAge" | "olderThan";
 
 /** What commander makes of the flags of all commands, by their names. */

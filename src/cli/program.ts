@@ -81,9 +81,8 @@ function addCommand(program: Command, name: string, spec: CommandSpec, run: Run)
   const { about, group, argument, flags, onlyBeside = {} } = spec;
   const command = program.command(name).description(about).helpGroup(group);
   if (argument !== undefined) {
-    const [word, meaning, choices] = argument;
-    const given = new Argument(word, meaning);
-    command.addArgument(choices === undefined ? given : given.choices(choices));
+    const [word, meaning] = argument;
+    command.addArgument(new Argument(word, meaning));
   }
   for (const option of flags) command.addOption(option);
   command.addHelpOption(new Option("-h, --help", "show this help").helpGroup(HEADINGS.words));

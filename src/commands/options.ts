@@ -17,8 +17,6 @@ type Text =
 
 type Whole = "limit" | "chunk" | "first" | "port";
 
-export const SHELLS = ["bash", "zsh", "fish"] as const;
-
 /** All that can be typed; a command reads what it has declared. */
 export interface Given
   extends EnvironmentOptions,
@@ -30,7 +28,6 @@ export interface Given
   readonly run: string | undefined;
   readonly name: string | undefined;
   readonly id: string;
-  readonly shell: (typeof SHELLS)[number];
   /** Commands that read input have one. */
   readonly order?: Order;
   readonly action?: ActionName | undefined;

@@ -19,16 +19,15 @@ function openPlace(): { readonly place: Workplace; readonly run: (shell: string,
   return { place, run };
 }
 
-test("bash offers commands, flags, choices and files", () => {
+test("bash offers commands, flags and files", () => {
   const { place, run } = openPlace();
   place.write(
     "offered.sh",
-    `source <(tickets completion bash)
+    `source <(tickets completion)
 complete -p tickets
 offered() { COMP_WORDS=(tickets "$@"); COMP_CWORD=$#; _tickets tickets; echo "$*: \${COMPREPLY[*]}"; }
 offered st
 offered stream --or
-offered completion z
 offered stream ""
 `,
   );
@@ -36,7 +35,6 @@ offered stream ""
     "complete -o default -F _tickets tickets",
     "st: stream status",
     "stream --or: --order",
-    "completion z: zsh",
     "stream : ",
     "",
   ]);
@@ -49,7 +47,7 @@ test("zsh completes at its prompt", { tags: ["long"] }, () => {
     "typed.zsh",
     `zmodload zsh/zpty
 zpty -b typed "zsh -f -i"
-zpty -w typed "autoload -U compinit; compinit -D -u; source <(tickets completion zsh); print read''y"
+zpty -w typed "autoload -U compinit; compinit -D -u; autoload -U bashcompinit; bashcompinit; source <(tickets completion); print read''y"
 zpty -r typed out $'*ready*'
 zpty -w -n typed $'tickets env --js\\t\\n'
 zpty -r typed out '*"kind"*'
@@ -58,20 +56,4 @@ zpty -d typed
 `,
   );
   expect(run("zsh", "-f", "typed.zsh")).toContain('"name": "sandbox"');
-});
-
-test("fish offers words with what they are, and files", { tags: ["long"] }, () => {
-  const { run } = openPlace();
-  const lines = [
-    "source (tickets completion fish | psub)",
-    'complete -C "tickets stream --order "',
-    'complete -C "tickets settl"',
-    'complete -C "tickets validate sales"',
-  ];
-  expect(run("fish", "--no-config", "-c", lines.join("; ")).trimEnd().split("\n")).toEqual([
-    "input\tas read, or by orderTime with each event and sale before what depends on it",
-    "time\tas read, or by orderTime with each event and sale before what depends on it",
-    "settle\tsay what became of a chunk; close or pause a run",
-    "sales of May.csv",
-  ]);
 });
