@@ -8,7 +8,6 @@ const view = $("view");
 
 const numbers = new Intl.NumberFormat("en");
 const number = (value) => numbers.format(value);
-const count = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** Control characters and those that turn the direction of a text, as their codes. */
 const visible = (text) =>
@@ -157,17 +156,14 @@ const exact = (_key, value, context) =>
 /** Ends what a view asks for when another one is shown. */
 let leaving = new AbortController();
 
-async function ask(path, { method = "GET", body } = {}) {
-  const headers = { ...pass, ...(body !== undefined && { "Content-Type": "application/json" }) };
-  const { signal } = leaving;
-  const answer = await fetch(path, { method, headers, signal, ...(body !== undefined && { body }) });
+async function control(what, parameters = {}) {
+  const path = `/control/${what}?${new URLSearchParams(parameters)}`;
+  const answer = await fetch(path, { headers: { ...pass }, signal: leaving.signal });
   const text = await answer.text();
   const said = text === "" ? {} : JSON.parse(text, exact);
   if (!answer.ok) throw new Refusal(answer.status, said.message ?? `HTTP ${answer.status}`);
   return said;
 }
-
-const control = (what, parameters = {}) => ask(`/control/${what}?${new URLSearchParams(parameters)}`);
 
 /** The same; undefined where there is no such thing. */
 async function find(what, parameters) {
@@ -349,43 +345,18 @@ const showEvent = (id) =>
     ["tickets", number(tickets)],
   ]);
 
-const STATUSES = [
-  ...["waiting_broadcast", "waiting_funds", "pending", "confirmed", "error", "wont_broadcast"],
-  "no_broadcast_required",
-];
-
 async function showPromise(id) {
   const { promise } = await control("search", { id });
   if (promise === null) return showNothing(`No action was given the promise ${visible(id)}.`);
-  const result = h("span", { role: "status" });
-  const now = h("span", badge(promise.promiseStatus));
-  const choice = h(
-    "select",
-    { id: "status" },
-    STATUSES.map((each) => h("option", each)),
-  );
-  choice.value = promise.promiseStatus;
-  const set = async () => {
-    await ask("/control/status", { method: "PUT", body: json({ actionPromise: id, status: choice.value }) });
-    now.replaceChildren(badge(choice.value));
-    result.textContent = "Set.";
-  };
   draw(
     h("h2", "Promise ", idText(id)),
     pairs(
-      ["status", now],
+      ["status", badge(promise.promiseStatus)],
       ["action", nameOf(promise)],
       ["about", aboutOf(promise)],
       ["given", timeOf(promise.at), " in ", requestOf(promise)],
     ),
     dataOf(promise),
-    h(
-      "p.row",
-      h("label", { for: "status" }, "What the service says of it from now on:"),
-      choice,
-      button("Set", set),
-      result,
-    ),
   );
 }
 
@@ -401,53 +372,6 @@ async function showSearch(id) {
       ? h("p.panel", "No ticket, event, nftId or promise begins with it, and nothing was refused by that id.")
       : h("p", "These begin with it:"),
     h("ul", lines("ticket", tickets), lines("event", events)),
-  );
-}
-
-/** Bad days to try, each as a script of faults. */
-const PRESETS = [
-  ["Too many requests, twice", { fault: "status", status: 429, retryAfter: 2, times: 2 }],
-  ["No answer after processing", { fault: "drop", when: "after", times: 1 }],
-  ["Every third is 503", { on: { every: 3 }, fault: "status", status: 503 }],
-  ["Slow", { fault: "latency", ms: [500, 2000] }],
-  ["One in a hundred refused", { fault: "failure-items", items: { every: 100 } }],
-];
-
-async function showFaults() {
-  const { requests, script } = await ask("/control/faults");
-  const rules = count(script.rules.length, "rule");
-  const said = h("p", { role: "status" }, `${rules}; ${count(requests, "request")} since they were set.`);
-  const text = h("textarea", { id: "script", spellcheck: "false" });
-  text.value = json(script);
-  const send = async (options) => {
-    try {
-      const set = (await ask("/control/faults", options)).script;
-      text.value = json(set);
-      said.className = "";
-      said.textContent =
-        set.rules.length === 0 ? "No faults any more." : `In force: ${count(set.rules.length, "rule")}.`;
-    } catch (error) {
-      said.className = "refused";
-      said.textContent = visible(error.message);
-    }
-  };
-  const presets = PRESETS.map(([name, rule]) =>
-    button(name, () => {
-      text.value = json({ rules: [rule] });
-    }),
-  );
-  draw(
-    h("h2", "Faults"),
-    h("p", "What goes wrong with the requests to come. They are counted from 1 again when a script is set."),
-    h("div.row", { role: "group", "aria-label": "Scripts to begin with" }, presets),
-    h("label", { for: "script" }, "Script, as JSON"),
-    text,
-    h(
-      "p.row",
-      button("Set faults", () => send({ method: "PUT", body: text.value }), "button.first"),
-      button("Clear", () => send({ method: "DELETE" })),
-    ),
-    said,
   );
 }
 
@@ -487,9 +411,8 @@ const VIEWS = {
   ticket: { show: (id) => showTicket({ id }), isLive: true },
   nft: { show: (nftId) => showTicket({ nftId }), isLive: true },
   event: { show: showEvent, isLive: true },
-  promise: { show: showPromise },
+  promise: { show: showPromise, isLive: true },
   search: { show: showSearch },
-  faults: { show: showFaults, entry: "#/faults" },
 };
 
 function go(kind, id) {
@@ -596,12 +519,6 @@ async function listen() {
 
 // ---- keys ----
 
-function step(by) {
-  const rows = [...view.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a") !== null);
-  const at = rows.indexOf(document.activeElement?.closest("tr"));
-  rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.querySelector("a").focus();
-}
-
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof Element && event.target.closest("input, textarea, select") !== null;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -613,8 +530,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     $("q").focus();
     $("q").select();
-  } else if (event.key === "j") step(1);
-  else if (event.key === "k") step(-1);
+  }
 });
 
 $("search").addEventListener("submit", (event) => {
