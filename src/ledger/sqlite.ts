@@ -1,6 +1,6 @@
 /** A ledger in a file: SQLite through node:sqlite. */
 
-import { closeSync, existsSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
@@ -37,19 +37,24 @@ const SETTINGS =
 const ROWS_AT_ONCE = 100;
 
 /**
+ * Where a link leads to the file, lock, log and ballast are beside the file itself: all who open it share them.
+ *
  * @returns undefined where there is no ledger, or one without tables, and it is to be read only.
  * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
  * be opened.
  */
-export function openSqlite(path: string, isToRead: boolean): Sqlite | undefined {
-  const isThere = existsSync(path);
+export function openSqlite(named: string, isToRead: boolean): Sqlite | undefined {
+  const isThere = existsSync(named);
   if (!isThere && isToRead) return undefined;
   let file: DatabaseSync;
+  let path = named;
   try {
-    if (!isToRead) makeFolder(dirname(path), { mode: 0o700 });
-    refuseNetworkFileSystem(path);
+    if (!isToRead) makeFolder(dirname(named), { mode: 0o700 });
+    refuseNetworkFileSystem(named);
     // SQLite would make it readable for all; its companions take the mode of the file itself.
-    if (!isThere) closeSync(openSync(path, "a", 0o600));
+    if (!isThere) closeSync(openSync(named, "a", 0o600));
+    if (lstatSync(named).isSymbolicLink()) path = realpathSync(named);
+    refuseNetworkFileSystem(path);
     if (statSync(path).isDirectory()) throw storageFailureOf("aFolder", path);
     if (isThere) refuseEmptied(path);
     if (isThere) refuseOtherLog(path);

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -48,6 +48,19 @@ describe("a ledger in a file", () => {
     const message = expect.stringContaining("don't belong together");
     await expect(placeAt(put).open()).rejects.toMatchObject({ code: "storage", message });
     await expect(placeAt(put).find()).rejects.toMatchObject({ code: "storage", message });
+  });
+
+  test("that is reached by a link has the lock of the file itself", async () => {
+    const [path, link] = [inFolder(), join(newFolder(), "other", "ledger.db")];
+    const locked = { name: "environment", what: "the ledger", waitMs: 0, signal: new AbortController().signal };
+    const ledger = await placeAt(path).open();
+    mkdirSync(dirname(link));
+    symlinkSync(path, link);
+    await using _ = await ledger.lock({ ...locked, command: "one" });
+    const linked = await placeAt(link).open();
+    expect(await linked.holder("environment")).toMatchObject({ command: "one" });
+    await expect(linked.lock({ ...locked, command: "other" })).rejects.toMatchObject({ code: "busy" });
+    expect(readdirSync(dirname(link))).toEqual(["ledger.db"]);
   });
 
   test("shows in plain tables what was sent, with its promise", async () => {
