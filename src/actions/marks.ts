@@ -22,8 +22,8 @@ export const kindOfMark = (mark: string): string => mark.slice(0, 1);
 export const comesBack = (mark: string): boolean => /^[cuw]/.test(mark);
 
 const NUMBER = /#\d+$/;
-/** A mark that happens to end like a resent one gets a number, so that the two differ. */
-export const plainMark = (mark: string): string => withoutNul(NUMBER.test(mark) ? `${mark}#1` : mark);
+/** A key or recipient as a mark: a hyphen behind each `#`, so that none ends like a resent one. */
+export const plainMark = (mark: string): string => withoutNul(mark.replaceAll("#", "#-"));
 
 /** The mark of an action that is sent for the `times`-th time. */
 export const resentMark = (mark: string, times: number): string => (times === 1 ? mark : `${baseOf(mark)}#${times}`);

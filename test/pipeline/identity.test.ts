@@ -87,6 +87,23 @@ describe("sent", () => {
     expect((await night(field, "scans.ndjson", [scanned()])).summary?.actions).toMatchObject({ alreadySent: 1 });
   });
 
+  test("is a key or a recipient that ends like the number of a resent one", async () => {
+    const field = await openSold();
+    await field.write(
+      "tickets.config.yaml",
+      `sources: {s: {match: "scans*", key: "{id}", actions: [scannedTicket: {fields: {ticketId: T}}]}}\n`,
+    );
+    await field.write("scans.csv", "id\ngate\ngate#\ngate#1\ngate#2\ngate#-2\n");
+    await field.write("claims.ndjson", [claimed("club#2")]);
+    const first = await field.stream(["scans.csv", "claims.ndjson"]);
+    expect(first.summary?.actions, first.said).toMatchObject({ accepted: 6 });
+    const again = await field.stream(["scans.csv", "claims.ndjson"]);
+    expect(again, again.said).toMatchObject({ exitCode: 0, summary: { actions: { alreadySent: 6 } } });
+    await field.write("scans-1.csv", "id\ngate#1\n");
+    expect((await field.stream(["scans-1.csv"], { resend: true })).summary?.actions).toMatchObject({ accepted: 1 });
+    expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ alreadySent: 5 });
+  });
+
   test("is what the ledger knows where rules about it are turned down", async () => {
     const field = await openField();
     await field.write("tickets.config.yaml", "rules: {ticket-sold-twice: warn, event-registered-twice: off}\n");

@@ -98,7 +98,7 @@ describe("texts that ledgers hold", () => {
       { ticketId: "t1", userId: "u2", price: "7" },
       "line#3",
       "t:t1",
-      "k:line#3#1",
+      "k:line#-3",
       '{"price":7,"userId":"u2"}',
     ],
     ["scannedTicket", late, undefined, "t:t1", "t:18446744073709551615", "bh8__48XPYbux9Z556NF3d"],
@@ -110,7 +110,7 @@ describe("texts that ledgers hold", () => {
       `w:${WALLET.toLowerCase()}`,
       "xz9sxN3ygV3PxMw8btEUyG",
     ],
-    ["claimedTicket", { ticketId: "t1", userId: "Ann #1" }, undefined, "t:t1", "u:Ann #1#1", '{"userId":"Ann #1"}'],
+    ["claimedTicket", { ticketId: "t1", userId: "Ann #1" }, undefined, "t:t1", "u:Ann #-1", '{"userId":"Ann #1"}'],
     ["invalidatedTicket", { ticketId: "t1" }, undefined, "t:t1", "", "{}"],
   ];
   it.each(pinned)("of a %s stay to the byte", (action, data, key, subject, mark, content) => {
