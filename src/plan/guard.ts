@@ -58,16 +58,15 @@ export class Guards {
   /**
    * What is remembered of each source. On its first night nothing of it can be known, so that counts as none.
    *
-   * @param at UTC in ISO 8601.
+   * @param at UTC in ISO 8601; undefined where this run says nothing of shares, as with `--limit`.
    */
-  notes(now: ReadonlyMap<string, Recognised>, at: string): readonly GuardNote[] {
+  notes(now: ReadonlyMap<string, Recognised>, at: string | undefined): readonly GuardNote[] {
     return [...now].flatMap(([source, counts]) => {
       const made = this.#sources.get(source)?.made ?? [];
+      const notes = made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined }));
+      if (at === undefined) return notes;
       const isKnown = this.#then(source).some(({ kind }) => kind === WHOLE);
-      return [
-        ...made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined })),
-        { source, kind: WHOLE, made: {}, night: isKnown ? { at, ...counts } : undefined },
-      ];
+      return [...notes, { source, kind: WHOLE, made: {}, night: isKnown ? { at, ...counts } : undefined }];
     });
   }
 

@@ -141,8 +141,8 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   } = environment ?? {};
   const hasEnvironment = environment !== undefined;
   const judged = await judgeActions(store, read, { ...options, shows, complete, hasEnvironment });
-  const isRemembered = mode === "judge" && !read.isCut;
-  if (isRemembered) guards.reportStrange(judged.recognised, read);
+  const isWhole = mode === "judge" && !read.isCut;
+  if (isWhole) guards.reportStrange(judged.recognised, read);
   // Loaded only where there is need: most nights there is none.
   const held = judged.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
   const isSpread = options.lanes > 1;
@@ -154,7 +154,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   return {
     ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, eventOnlyReasons, held, lanes },
     ...{ isUnfit, isRefused: isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read) },
-    guard: isRemembered ? guards.notes(judged.recognised, at.toISOString()) : [],
+    guard: guards.notes(judged.recognised, isWhole ? at.toISOString() : undefined),
     chunks: () => cutChunks(store, sorting, { size, bytes }, (run) => read.runs.idOf(run)),
     bodies: () => bodiesOf(store, sorting),
     byKey: () => actionsByKey(store),
