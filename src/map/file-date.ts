@@ -11,6 +11,8 @@ export interface NamedFile {
   readonly fileName: string;
   /** The patterns that its source takes files by. */
   readonly patterns: readonly string[];
+  /** What its rules take from the name. */
+  readonly taken: Set<string>;
 }
 
 /** `2026-05-09`, `20260509` and `09.05.2026`. */
@@ -33,10 +35,15 @@ function isDate(date: string): boolean {
 }
 
 /** What `{file.name}` or `{file.date}` says in every row; undefined for another name. */
-export function readFileName(name: string, { fileName }: NamedFile, path: RulePath): Read | undefined {
+export function readFileName(name: string, { fileName, taken }: NamedFile, path: RulePath): Read | undefined {
   if (name !== "file.name" && name !== "file.date") return undefined;
   if (fileName === "") throw new MappingError(path, `{${name}} needs a file: standard input has no name`);
-  if (name === "file.name") return () => fileName;
+  const text = name === "file.name" ? fileName : dateOf(fileName, path);
+  taken.add(text);
+  return () => text;
+}
+
+function dateOf(fileName: string, path: RulePath): string {
   const [date, another] = datesIn(fileName);
   if (date === undefined)
     throw new MappingError(
@@ -50,7 +57,7 @@ export function readFileName(name: string, { fileName }: NamedFile, path: RulePa
       `{file.date} finds several dates in ${quote(fileName)}: ${date} and ${another}`,
       "Name the file with the one that is meant.",
     );
-  return () => date;
+  return date;
 }
 
 /** A date as a person writes it, also with the month's name. */

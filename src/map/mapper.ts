@@ -75,6 +75,11 @@ export interface Mapper {
    * next row of the event.
    */
   retract?(drafts: readonly Draft[]): void;
+  /**
+   * What the row that was mapped last takes from elsewhere than its cells: from the file's name, and from the rows above.
+   * Undefined where that is not known.
+   */
+  beside(row: Row): readonly string[] | undefined;
   /** Findings that need all rows: after the last one was mapped. */
   findingsOfFile?(): readonly FileFinding[];
 }

@@ -73,6 +73,11 @@ export class NamedMapper implements Mapper {
     return { ...flat, notes: [...flat.notes, "some lines are {action, data}, taken as they are"] };
   }
 
+  /** Nothing: each row says all by itself. */
+  beside(): readonly string[] {
+    return [];
+  }
+
   map(row: Row): Mapped {
     if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
     if (row.kind === "object") return this.#mapObject(row);

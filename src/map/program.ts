@@ -72,6 +72,8 @@ export interface Program {
   /** The event of a row of which no action names one. */
   readonly event: Read | undefined;
   readonly fillDown: FillDown | undefined;
+  /** What the rules take from the file's name. */
+  readonly ofFile: ReadonlySet<string>;
   readonly watch: ValueWatch;
   /** Those of lists that actions repeat by, under the name of the list. */
   readonly itemWatches: ReadonlyMap<string, ValueWatch>;
@@ -112,7 +114,7 @@ export function compileSource(settings: SourceSettings): Program {
   if (config.rows !== undefined && header !== undefined)
     throw new MappingError([...path, "rows"], "is about JSON files", "Give tables their own source.");
   const lookupNames = new Map<string, Lookup>();
-  const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat() };
+  const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat(), taken: new Set<string>() };
   const within = (added: EachNames): Names => namesOf(columns, added, lookupNames, file);
   const ofEach = { columns, optional, namesIn: within };
   const each = config.each && compileEach(config.each, ofEach, [...path, "each"]);
@@ -149,7 +151,8 @@ export function compileSource(settings: SourceSettings): Program {
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(all);
   const itemWatches = watchItems(rules, source);
-  return { columns, lookups, each, rules, expectations, skips, event, fillDown, watch, itemWatches, deciding, looked };
+  const ofRows = { columns, lookups, each, rules, expectations, skips, event, fillDown, ofFile: file.taken };
+  return { ...ofRows, watch, itemWatches, deciding, looked };
 }
 
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {

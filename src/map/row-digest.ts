@@ -4,7 +4,8 @@
  *
  * The digest covers the names and the trimmed values of the cells that are not empty, in the order of the names, and what the
  * rows are read as (the source, or the action), since the same cells may mean another action elsewhere. So neither the row's
- * line nor the file's name matters, nor the order of columns, nor a new column that the row leaves empty.
+ * line nor the file's name matters, nor the order of columns, nor a new column that the row leaves empty. What a source takes
+ * from elsewhere (`Mapper.beside`) is covered too: under another date or order, the same cells are another row.
  */
 
 import { hash } from "node:crypto";
@@ -18,7 +19,7 @@ export type RowDigester = ReturnType<typeof createRowDigester>;
 export const digestHex = (text: string): string => hash("sha256", text).slice(0, 32);
 
 /** @param readAs what the rows of the file are read as, whatever the file is called. */
-export function createRowDigester(header: readonly string[] | undefined, readAs: string): (row: Row) => string {
+export function createRowDigester(header: readonly string[] | undefined, readAs: string) {
   const columns = (header ?? [])
     .map((name, index) => ({ name: name.trim(), index }))
     .filter(({ name }) => !OWN_COLUMNS.has(name))
@@ -32,7 +33,8 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
       return value === "" ? [] : [name, value];
     });
   };
-  return (row) => digestHex(stringifyJson([readAs, row.kind, said(row)]));
+  return (row: Row, beside: readonly string[] = []): string =>
+    digestHex(stringifyJson([readAs, row.kind, said(row), ...beside]));
 }
 
 function withoutOwn(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

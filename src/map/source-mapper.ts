@@ -81,6 +81,13 @@ export class SourceMapper implements Mapper {
     for (const { action, text } of drafts) if (registersEvent(action)) this.#events.given.delete(text[EVENT_ID] ?? "");
   }
 
+  beside(row: Row): readonly string[] | undefined {
+    const { ofFile, fillDown } = this.#program;
+    if (fillDown === undefined) return [...ofFile];
+    const filled = fillDown.takenBy(row, this.#scope);
+    return filled && [...ofFile, ...filled];
+  }
+
   findingsOfFile(): readonly FileFinding[] {
     const { columns, lookups, watch, itemWatches } = this.#program;
     const { fileName } = this.#settings;

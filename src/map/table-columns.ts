@@ -2,6 +2,7 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import type { Row } from "../read/row.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
@@ -223,6 +224,14 @@ export class FillDown {
       }
     }
     if (whole !== undefined) scope.cells = whole;
+  }
+
+  /** What the row that was filled last has from above, by the columns; undefined where that is not known. */
+  takenBy(row: Row, { cells }: Scope): readonly string[] | undefined {
+    if (row.kind !== "cells") return undefined;
+    const blank = this.#columns.filter(({ place }) => row.cells[place] === "");
+    const taken = blank.map(({ label, place }) => ({ label, text: cells[place] ?? "" }));
+    return taken.some(({ text }) => text === "") ? undefined : taken.flatMap(({ label, text }) => [label, text]);
   }
 
   /** Called for a row that could not be read: what it held is not known. */

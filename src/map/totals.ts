@@ -25,6 +25,7 @@ export function withTotals(mapper: Mapper): Mapper {
       return totalsRow(word, mapped);
     },
     retract: (drafts) => mapper.retract?.(drafts),
+    beside: (row) => mapper.beside(row),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

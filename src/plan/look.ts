@@ -188,9 +188,15 @@ export class Look {
     return {
       ...of,
       attempted: isBad ? attemptedOf(mapped).map(itemOf) : [],
-      digest: corrects ?? (isBad ? this.#digester(row) : undefined),
+      digest: corrects ?? (isBad ? this.#digestOfBad(row) : undefined),
       isLeft: own?.isUnclear === true && own.digest === this.#digester(row),
     };
+  }
+
+  /** None where it is not known what the row takes from others: the same text may mean another ticket. */
+  #digestOfBad(row: Row): string | undefined {
+    const beside = this.#mapper.beside(row);
+    return beside && this.#digester(row, beside);
   }
 
   /** Takes note of what a row with actions shows, or takes these back. */

@@ -140,6 +140,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
+    beside: (row) => mapper.beside(row),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

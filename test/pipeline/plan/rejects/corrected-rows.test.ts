@@ -66,6 +66,49 @@ test("with all that was accepted of it, in however many runs", async () => {
   expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
 });
 
+/** A row that says the same in another file, or under another row, is another one. */
+describe("a bad row whose text comes again", () => {
+  test("in a file of another date", async () => {
+    const field = await openSold();
+    const fields = '{ticketId: "{Ticket}", orderTime: {from: "{file.date} {Time}", format: "yyyy-MM-dd H:mm"}}';
+    await field.write(
+      "tickets.config.yaml",
+      `sources: {door: {match: "scans-*.csv", zone: UTC, actions: [{scannedTicket: {fields: ${fields}}}]}}\n`,
+    );
+    for (const day of ["09", "10"]) await field.write(`scans-2026-05-${day}.csv`, "Ticket,Time\nT1,9:05\nT2,9:xx\n");
+    expect((await field.stream(["scans-2026-05-09.csv"], BEARING)).exitCode).toBe(4);
+    await correct(field, "scans-2026-05-09.rejects.csv", "9:xx", "9:15");
+    expect((await field.stream(["scans-2026-05-09.rejects.csv"])).exitCode).toBe(0);
+    const same = await field.stream(["scans-2026-05-09.csv"]);
+    expect(same.summary, same.said).toMatchObject({ exitCode: 0, actions: { alreadySent: 2 } });
+    const other = await field.stream(["scans-2026-05-10.csv"]);
+    expect(other.summary, other.said).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
+  });
+
+  test.each([
+    { name: "under another order", first: "1,10.00", second: "2,?", isRecognised: true },
+    { name: "and can't be read", first: "1,10.00", second: "2,11,00", isRecognised: false },
+    { name: "behind a row that can't be read", first: "1,10,00", second: "2,11.00", isRecognised: false },
+  ])("$name", async ({ first, second, isRecognised }) => {
+    const field = await openSold();
+    const fields = '{eventId: E, ticketId: "{Order}-{No}", userId: u, price: "{Price}"}';
+    await field.write(
+      "tickets.config.yaml",
+      `sources: {box: {match: "box*.csv", fillDown: Order, actions: [{soldTicket: {fields: ${fields}}}]}}\n`,
+    );
+    for (const order of ["A7", "B1"])
+      await field.write(`box-${order}.csv`, `Order,No,Price\n${order},${first}\n,${second}\n`);
+    expect((await field.stream(["box-A7.csv"], BEARING)).exitCode).toBe(4);
+    const rejects = await field.read("box-A7.rejects.csv");
+    const [, key = ""] = /([^,\n"]*@[^,\n"]*)"?\n$/.exec(rejects) ?? [];
+    await field.write("box-A7.rejects.csv", `Order,No,Price,tickets:reason,tickets:row\nA7,2,11.00,,${key}\n`);
+    expect((await field.stream(["box-A7.rejects.csv"])).exitCode).toBe(0);
+    expect((await field.stream(["box-A7.csv"])).exitCode).toBe(isRecognised ? 0 : 3);
+    const other = await field.stream(["box-B1.csv"]);
+    expect(other.summary, other.said).toMatchObject({ exitCode: 3, rows: { read: 2 }, actions: { alreadySent: 0 } });
+  });
+});
+
 interface Kind {
   readonly action: ActionName;
   readonly header: string;
