@@ -1001,19 +1001,6 @@ export const BAD_FILES: readonly BadFile[] = [
     ),
   },
   {
-    file: "events-callback-not-public.csv",
-    exit: 0,
-    rule: "callback-not-public",
-    line: 3,
-    field: "callbackUrl",
-    why: "a callback to an address that the service can't reach (a warning)",
-    content: lines(
-      "eventId,currency,callbackUrl",
-      "gala,EUR,https://hooks.example.com/tickets",
-      "ball,EUR,http://192.168.1.20:8080/hook",
-    ),
-  },
-  {
     file: "claims-wallet-null.csv",
     exit: 3,
     rule: "wallet-invalid",

@@ -47,10 +47,6 @@ export const LIKELY_RULES = rulesOf("warn", {
       "The user name and password of a URL would be registered with it, and most URLs are public on the blockchain.",
     example: "https://anna:secret@example.com/a.png",
   },
-  "callback-not-public": {
-    reason: "The service calls callbackUrl from outside, where this host is not reachable.",
-    example: "http://localhost:8080/hook",
-  },
   "payload-too-long": {
     reason: "A request holds at most 5000 actions; tickets stream splits longer ones.",
   },

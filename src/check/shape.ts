@@ -32,7 +32,6 @@ function likelyMistakes(draft: Draft, now: number): readonly Finding[] {
     if (time !== undefined) findings.push(...mistakesOfTime(field, time, now));
   }
   if ((given & SPAN) === SPAN) findings.push(...mistakesOfSpan(timeOf(draft, START), timeOf(draft, END)));
-  if ((given & (1 << CALLBACK)) !== 0) findings.push(...mistakesOfCallback(draft));
   return findings.length === 0 ? NONE : findings;
 }
 
@@ -86,25 +85,3 @@ const [START, END] = [numberOf("startTime"), numberOf("endTime")];
 /** The digits of a time; undefined for what is no number. */
 const timeOf = ({ text, faults }: Draft, number: number): string | undefined =>
   faults?.get(number)?.rule === "field-type" ? undefined : text[number];
-
-const CALLBACK = numberOf("callbackUrl");
-
-/** A host that only one's own machine or network knows, as the URL parser writes hosts. */
-const PRIVATE_HOST =
-  /^(?:0|10|127|22[4-9]|2[3-5]\d|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$|^\[(?:::|f[cdef])|\.(?:localhost|local|internal|intranet|lan|corp|home|test|home\.arpa)$|^[^.[]*$/;
-
-/** Of a URL with a flaw, that one is reported: it may be a login, which no message shows. */
-function mistakesOfCallback(draft: Draft): readonly Finding[] {
-  const url = draft.text[CALLBACK] ?? "";
-  if (flawsIn(draft, CALLBACK).length > 0) return NONE;
-  const hostname = URL.parse(url)?.hostname.replace(/\.$/, "");
-  if (hostname === undefined || !PRIVATE_HOST.test(hostname)) return NONE;
-  return [
-    {
-      rule: "callback-not-public",
-      ...about("callbackUrl", url),
-      message: `callbackUrl leads to ${hostname}, which only your own machine or network can reach.`,
-      hint: "The service calls it from outside: give a public address, or leave it out.",
-    },
-  ];
-}

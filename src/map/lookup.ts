@@ -1,7 +1,7 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { MappingRule } from "./rules.ts";
 import { type Names, type Read, Scope } from "./scope.ts";
 import type { LookupConfig } from "./source.ts";
 import { TableColumns } from "./table-columns.ts";
@@ -29,11 +29,6 @@ export class Lookup implements Names {
   readonly #joined = new Scope();
   #turn = -1;
   #found: Found = "none";
-  /** How many rows with a key asked, the last of them, how often a row was found, and what was looked for first. */
-  #asked = 0;
-  #line = 0;
-  #hits = 0;
-  #example: string | undefined;
 
   /** @param names those of the row that is joined. */
   constructor(name: string, config: LookupConfig, table: LookupTable, names: Names, path: RulePath) {
@@ -71,12 +66,6 @@ export class Lookup implements Names {
     const found = key === undefined ? "none" : (this.#rows.get(key) ?? "none");
     this.#found = found;
     const value = found === "none" || found === "several" ? this.#key.map((read) => read(scope)).join(", ") : "";
-    if (key !== undefined) {
-      if (scope.line !== this.#line) this.#asked += 1;
-      this.#line = scope.line;
-      this.#example ??= value;
-      if (found !== "none") this.#hits += 1;
-    }
     if (typeof found !== "string" || (found === "none" && this.#config.missing === "empty")) return;
     const isNone = found === "none";
     scope.findings.push({
@@ -88,20 +77,6 @@ export class Lookup implements Names {
         ? "Is the file from the same export? Declare missing: empty if some rows have none."
         : "Join by columns that tell them apart.",
     });
-  }
-
-  /** A finding for a lookup that may find nothing and found nothing for any row: its file may be the wrong one, or its values written differently. */
-  get findings(): readonly FileFinding[] {
-    if (this.#config.missing !== "empty" || this.#asked === 0 || this.#hits > 0) return [];
-    return [
-      {
-        rule: "lookup-fits-nothing" satisfies MappingRule,
-        field: this.#name,
-        ...(this.#example !== undefined && { value: this.#example }),
-        message: `${this.#table.file} matches ${this.#asked === 1 ? "not even the one row that uses" : `none of the ${this.#asked} rows that use`} it, so what it should add is missing everywhere.`,
-        hint: "Is it from the same export, and are the values written the same way?",
-      },
-    ];
   }
 }
 

@@ -65,12 +65,6 @@ export const MAPPING_RULES = rulesOf("error", {
   "lookup-ambiguous": {
     reason: "Several rows of the lookup file fit this one.",
   },
-  "lookup-fits-nothing": {
-    severity: "warn",
-    reason:
-      "A lookup with missing: empty finds nothing for any row: its file may be the wrong one, or its values written differently.",
-    example: "early in discounts.csv, EARLY in the rows",
-  },
   "value-not-named": {
     severity: "warn",
     reason: "A column that a when compares holds a value that no when, skip or expect of the source names.",
@@ -100,11 +94,6 @@ export const MAPPING_RULES = rulesOf("error", {
   "nothing-mapped": {
     reason: "No row of the file gives an action, and the source names none of their values: it fits another file.",
     example: "when: {Status: paid} for Status = Bezahlt in all rows",
-  },
-  "one-event-of-two-files": {
-    severity: "warn",
-    reason: "A source with a constant eventId reads several files, perhaps of several events.",
-    example: "attendees-gala.csv and attendees-ball.csv",
   },
   "key-empty": {
     reason: "The source's key is empty, so nothing distinguishes the row from others.",

@@ -89,7 +89,7 @@ export class SourceMapper implements Mapper {
   }
 
   findingsOfFile(): readonly FileFinding[] {
-    const { columns, lookups, watch, itemWatches } = this.#program;
+    const { columns, watch, itemWatches } = this.#program;
     const { fileName } = this.#settings;
     return [
       ...columns.findings(this.#settings.config.optional),
@@ -97,7 +97,6 @@ export class SourceMapper implements Mapper {
       ...[...itemWatches.values()].flatMap((ofItems) => ofItems.findings(fileName)),
       ...this.#events.findings(),
       ...this.#oneTicket.findings(),
-      ...lookups.flatMap(({ findings }) => findings),
     ];
   }
 

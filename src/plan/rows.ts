@@ -28,8 +28,6 @@ export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
   readonly isSource: boolean;
   /** How it makes its actions. */
   readonly made: readonly Made[];
-  /** What can be said of the file before it is read. */
-  readonly findings: readonly FileFinding[];
 }
 
 export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities"> {
@@ -199,9 +197,7 @@ class Rows {
     const found: FileFinding[] = [];
     if (!isCut || rows > 0) found.push(...ofContent);
     if (rows > 0) found.push(...this.#contents.note(file, digests.contentSha256, reading.readAs));
-    found.push(
-      ...[...reading.findings, ...of.changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)),
-    );
+    found.push(...[...of.changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
     const isArray = input.format === "json";
     // An export of many rows is no payload.
     if (isArray && understanding.used.length === 0 && given > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(given));

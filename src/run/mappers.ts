@@ -12,7 +12,6 @@ import { createMapper } from "../map/create-mapper.ts";
 import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
 import { MappingError } from "../map/mapping-error.ts";
-import type { FileFinding, MappingRule } from "../map/rules.ts";
 import { hintOfNoSource, selectSource } from "../map/select-source.ts";
 import type { SourceConfig } from "../map/source.ts";
 import { madeBy } from "../plan/guard.ts";
@@ -60,7 +59,6 @@ export function createMappers(options: MapperOptions): Mappers {
   const relaxedRules = new Set(
     Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
   );
-  const filesOfEvent = new Map<string, InputFile>();
   const sourceOf = (file: InputFile): Source => {
     try {
       return selectSource(config.sources, nameOf(file), options.source, file.isRejects);
@@ -84,7 +82,6 @@ export function createMappers(options: MapperOptions): Mappers {
     const made = source !== undefined && action === undefined ? madeBy(source.config) : [];
     const about = {
       ...{ readAs, allowEmpty: source?.config.allowEmpty === "true", isSource: source !== undefined, made },
-      findings: oneEventOfTwo(source, file, filesOfEvent),
     };
     if (onRow === undefined) return { mapper, mapping, ...about };
     const from = { file, header, source: source?.config, mapper };
@@ -104,29 +101,6 @@ function reportOf({ problems }: MapperOptions): Report {
       throw lookupFailure(lookup, line, finding, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
     problems.add({ source: lookup, line, item: "" }, finding);
   };
-}
-
-/** Two exports of one event are not unusual, but neither is a match that is too wide. */
-function oneEventOfTwo(source: Source, file: InputFile, known: Map<string, InputFile>): readonly FileFinding[] {
-  if (source === undefined || !namesOneEvent(source.config)) return [];
-  const first = known.get(source.name);
-  if (first === undefined) {
-    known.set(source.name, file);
-    return [];
-  }
-  return [
-    {
-      rule: "one-event-of-two-files" satisfies MappingRule,
-      message: `The source ${source.name} also reads ${cleanText(first.name, 200)}, and gives every row the same eventId.`,
-      hint: "If they hold different events, give each its own source with a narrower match.",
-    },
-  ];
-}
-
-function namesOneEvent({ fields, actions }: SourceConfig): boolean {
-  const ofActions = (actions ?? []).flatMap((entry) => Object.values(entry).map((rule) => rule?.fields?.eventId));
-  const given = [fields?.eventId, ...ofActions].filter((rule) => rule !== undefined);
-  return given.length > 0 && given.every((rule) => typeof rule === "string" && !/[{}]/.test(rule));
 }
 
 function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {

@@ -79,13 +79,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     ),
     beside: { "orders.csv": "Ref,T\n1,T-1\n1,T-2\n" },
   },
-  "lookup-fits-nothing": {
-    ...table(
-      'lookup: {o: {file: orders.csv, missing: empty, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: ["{o.T}", "{T}"], orderTime: "1781280000"}}]',
-      "R,T\n2,T-2\n",
-    ),
-    beside: { "orders.csv": "Ref,T\n1,T-1\n" },
-  },
   "value-not-named": table(
     'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,yes\nT-2,ja\n",
@@ -106,10 +99,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,oui\n",
   ),
-  "one-event-of-two-files": {
-    source: 'match: "x*"\nactions: [soldTicket: {fields: {eventId: e, ticketId: "{T}", userId: u, price: "1"}}]',
-    files: { "x1.csv": "T\nT-1\n", "x2.csv": "T\nT-2\n" },
-  },
   "key-empty": table(`key: "{K}"\n${scans}`, "T,At,K\nT-1,1781280000,\n"),
   changed: {
     files: { "sales.ndjson": `${SOLD.replace('"price":"1"', '"price":"2"')}\n` },
