@@ -33,7 +33,7 @@ export function logJsonSchema(): JsonSchema {
   const events: readonly (readonly [string, LogEventSpec])[] = Object.entries(LOG_EVENTS);
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "A line of TICKETS_LOG_FORMAT=json and of --log",
+    title: "A line of --log",
     type: "object",
     properties: { ...propertiesOf({ ...LINE_FIELDS, ...PLACE_FIELDS }), level: { enum: ["info", "warn", "error"] } },
     required: Object.keys(LINE_FIELDS),

@@ -66,7 +66,6 @@ const ENVIRONMENT = [
     "TICKETS_CHUNK_SIZE, TICKETS_RATE, TICKETS_TIMEOUT, TICKETS_RETRIES, TICKETS_LANES",
     "in place of the environment's settings",
   ],
-  ["TICKETS_LOG_FORMAT", "json: stderr is lines of JSON"],
   ["TICKETS_<NAME>_BASE_URL", "the address of the environment NAME"],
   ["TICKETS_<NAME>_API_KEY", "its key. No flag takes one"],
   ["HTTPS_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS", "a proxy, and certificates of your own"],

@@ -112,13 +112,9 @@ function lostOutput({ message }: Error): Explained {
 /** As the terminal of a command says an error; here there is none, or none any more. Resolves with the exit code. */
 async function say(explained: Explained | undefined): Promise<number> {
   if (explained === undefined) return EXIT_CODES.ok;
-  const { logFormatAsked, logLine } = await import("./cli/log-line.ts");
-  const { code, message, hint, exitCode } = explained;
+  const { message, hint, exitCode } = explained;
   const text = hint === undefined ? message : `${message}\n${hint}`;
-  const isJson = logFormatAsked(process.env) === "json";
-  process.stderr.write(
-    isJson ? logLine("error", text, { event: "failure", code, hint, exitCode }) : `error: ${cleanLines(text)}\n`,
-  );
+  process.stderr.write(`error: ${cleanLines(text)}\n`);
   return exitCode;
 }
 

@@ -5,9 +5,6 @@ import type { LogEvent } from "../commands/log-events.ts";
 
 export type LogLevel = "info" | "warn" | "error";
 
-export type LogFormat = "pretty" | "json";
-export const LOG_FORMATS = ["pretty", "json"] as const satisfies readonly LogFormat[];
-
 /** @param place where the command is by now: environment and run. */
 export function logLine(
   level: LogLevel,
@@ -21,7 +18,3 @@ export function logLine(
   const line = { time: new Date().toISOString(), event, level, ...place, ...fields, message: text };
   return `${escapeUnseen(JSON.stringify(line))}\n`;
 }
-
-/** The format that was asked for, for who need not know whether it is one. */
-export const logFormatAsked = (env: NodeJS.ProcessEnv): LogFormat =>
-  env.TICKETS_LOG_FORMAT === "json" ? "json" : "pretty";

@@ -2,20 +2,17 @@
 
 import { Argument, Command, CommanderError, Option } from "commander";
 import { cleanLines } from "../actions/text.ts";
-import { EXIT_CODES, type FailureCode } from "../failure.ts";
+import { EXIT_CODES } from "../failure.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
 import { HEADINGS } from "./flags.ts";
 import { formatHelp, formatItem, helpEnd, welcome, wrapped } from "./help.ts";
-import { logFormatAsked, logLine } from "./log-line.ts";
 import type { Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 
 /** Runs the command line; resolves with the exit code. */
 export async function runProgram(args: readonly string[], process_: Process): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
-  const wrong: string[] = [];
-  const isJson = logFormatAsked(process.env) === "json";
-  if (args.length === 0 && !isJson) {
+  if (args.length === 0) {
     process.stderr.write(welcome(process.stderr));
     return EXIT_CODES.usage;
   }
@@ -23,25 +20,16 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
     const { runCommand } = await import("./run-command.ts");
     exitCode = await runCommand(command, args, process_);
   };
-  const program = buildProgram(run, isJson ? (text) => wrong.push(text) : undefined);
+  const program = buildProgram(run);
   try {
     suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    if (wrong.length > 0) process.stderr.write(usageLine(wrong.join(""), exitCode));
   }
   return exitCode;
 }
-
-/** What is wrong with the command line, as a line of a log, without the usage that a person is shown below. */
-function usageLine(text: string, exitCode: number): string {
-  const [wrong = ""] = text.replace(/^error: /, "").split(USAGE);
-  return logLine("error", wrong.trim(), { event: "failure", code: "usage" satisfies FailureCode, exitCode });
-}
-
-const USAGE = "\nUsage: ";
 
 function suggestByMeaning(program: Command, word = ""): void {
   const [meant] = Object.entries(COMMANDS).find(([, { alsoCalled }]) => alsoCalled?.includes(word)) ?? [];
@@ -55,12 +43,7 @@ function suggestByMeaning(program: Command, word = ""): void {
 /** Carries a command out, which knows what was typed for it. */
 type Run = (command: Command) => Promise<void>;
 
-/** @param writeErr takes what is wrong with the command line. */
-export function buildProgram(
-  run: Run,
-  writeErr: (text: string) => unknown = (text) =>
-    process.stderr.write(wrapped(text, process.stderr, Number.POSITIVE_INFINITY)),
-): Command {
+export function buildProgram(run: Run): Command {
   const program = new Command("tickets")
     .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
     .version(version(), VERSION_FLAGS.join(", "))
@@ -70,7 +53,9 @@ export function buildProgram(
     .exitOverride()
     .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
-    .configureOutput({ writeErr: (text) => writeErr(cleanLines(text)) });
+    .configureOutput({
+      writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
+    });
   for (const [name, spec] of Object.entries(COMMANDS)) addCommand(program, name, spec, run);
   for (const command of [program, ...program.commands])
     command.addHelpText("after", () => wrapped(helpEnd(command.name()), process.stdout));

@@ -2,7 +2,6 @@
 
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import { cleanText, quoted } from "../actions/text.ts";
 import type { Given } from "../commands/options.ts";
 import { failureText } from "../commands/reporter.ts";
 import { keepTrace, newTrace } from "../commands/trace.ts";
@@ -10,8 +9,7 @@ import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, is
 import { COMMANDS } from "./commands.ts";
 import { type Flags, toOptions } from "./flags.ts";
 import type { LogFile } from "./log-file.ts";
-import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { openTerminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /** The process that a command runs in, as far as it can be asked to stop. */
@@ -52,15 +50,14 @@ export async function runCommand(
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, metrics } = flags;
   const trace = newTrace();
-  const { logFormat, logFile, problem } = await openLog(flags.log, env);
+  const { logFile, problem } = await openLog(flags.log);
   const cwd = process.cwd();
   const terminal = await openTerminal({
-    ...{ quiet, verbose, logFormat, logFile, stdin, stdout, stderr, env },
+    ...{ quiet, verbose, logFile, stdin, stdout, stderr, env },
     place: () => ({ environment: trace.environment?.name, run: trace.sending }),
     isOutputText: spec.forPeople === true && !json,
     isOutputJson: json,
   });
-  if (logFormat === "json") hearWarnings(terminal);
   terminal.log(`${command} begins`, { event: "command.started", command, version: version() });
   onFirstSignal((signal) => {
     if (spec.sends)
@@ -75,7 +72,7 @@ export async function runCommand(
     if (problem !== undefined) throw problem;
     if (metrics !== undefined) (await import("../commands/metrics-file.ts")).checkMetricsFile(metrics, cwd);
     // Logs are read by others than the person who asked for more.
-    const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
+    const showsPersons = verbose && logFile === undefined;
     const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
     exitCode = await spec.run(givenTo(typed), { ...surroundings, reporter: terminal, trace, version });
   } catch (thrown) {
@@ -125,34 +122,16 @@ function givenTo(typed: Command): Given {
   return { ...toOptions(typed.opts<Flags>()), ...word } as Given; // commander gives what the table has declared
 }
 
-/** How stderr is written, and the log file. What is wrong with them is reported once there is a terminal. */
-async function openLog(
-  name: string | undefined,
-  env: NodeJS.ProcessEnv,
-): Promise<{ readonly logFormat: LogFormat; readonly logFile?: LogFile; readonly problem?: Failure }> {
-  const asked = env.TICKETS_LOG_FORMAT || "pretty";
-  const format = LOG_FORMATS.find((each) => each === asked);
-  if (format === undefined)
-    return {
-      logFormat: "pretty",
-      problem: new Failure("usage", `TICKETS_LOG_FORMAT is ${quoted(asked)}; it must be ${LOG_FORMATS.join(" or ")}.`, {
-        nothingSent: true,
-      }),
-    };
-  if (name === undefined) return { logFormat: format };
+/** The log file. What is wrong with it is reported once there is a terminal. */
+async function openLog(name: string | undefined): Promise<{ readonly logFile?: LogFile; readonly problem?: Failure }> {
+  if (name === undefined) return {};
   const { openLogFile } = await import("./log-file.ts");
   try {
-    return { logFormat: format, logFile: openLogFile(name, process.cwd()) };
+    return { logFile: openLogFile(name, process.cwd()) };
   } catch (problem) {
-    if (problem instanceof Failure) return { logFormat: format, problem };
+    if (problem instanceof Failure) return { problem };
     throw problem;
   }
-}
-
-/** Warnings of Node itself, which it would write among the lines. */
-function hearWarnings(terminal: Terminal): void {
-  process.removeAllListeners("warning");
-  process.on("warning", ({ name, message }) => terminal.warn(`${name}: ${cleanText(message, 500)}`));
 }
 
 /** The document of a command that has no result. */

@@ -1,4 +1,4 @@
-/** How commands reach people: colour and a live line on a terminal, plain lines elsewhere, JSON lines on request. */
+/** How commands reach people: colour and a live line on a terminal, plain lines elsewhere; and the log. */
 
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
@@ -9,14 +9,13 @@ import type { Findings, Reporter } from "../commands/reporter.ts";
 import { seconds } from "../commands/summary.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 import type { LogFile } from "./log-file.ts";
-import { type LogFormat, type LogLevel, logLine } from "./log-line.ts";
+import { type LogLevel, logLine } from "./log-line.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
-  readonly logFormat: LogFormat;
-  /** Where lines of JSON go too, whatever stderr shows. */
+  /** Where lines of JSON go, whatever stderr shows. */
   readonly logFile?: LogFile | undefined;
   /** Where the command is by now: environment and run, for the lines of a log. */
   readonly place: () => Parameters<typeof logLine>[3];
@@ -56,7 +55,7 @@ const PLAIN_EVENT = { info: "note", warn: "warning", error: "error" } as const s
 interface Manner {
   /** It is said although all is well. */
   readonly isDue?: boolean;
-  /** For people on standard output; a log of standard error has it too. */
+  /** On standard output. */
   readonly isResult?: boolean;
 }
 
@@ -68,10 +67,9 @@ interface HeldLine {
 }
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { quiet, logFormat, stdin, stdout, stderr, env } = options;
+  const { quiet, stdin, stdout, stderr, env } = options;
   // A terminal that says it has no columns (a bare pty) would have ora clear infinitely many lines.
-  const live =
-    logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
+  const live = !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours(stderr) !== undefined) : undefined;
   const { say, record, letOut, printed } = openSpeech(options, colours, spinner);
@@ -120,9 +118,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     ask:
       stdin.isTTY && stderr.isTTY
         ? (question, signal) => {
-            const line = record("info", question, { event: "question" });
-            const shown = logFormat === "json" ? line : `${cleanLines(fitted(question, stderr))} [y/N] `;
-            return askYesNo(shown, stdin, stderr, signal);
+            record("info", question, { event: "question" });
+            return askYesNo(`${cleanLines(fitted(question, stderr))} [y/N] `, stdin, stderr, signal);
           }
         : undefined,
     end: (exitCode) => {
@@ -132,9 +129,9 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   };
 }
 
-/** What is said, to people or as lines of a log, and what is held back of it. */
+/** What is said, to people and as lines of a log, and what is held back of it. */
 function openSpeech(
-  { quiet, verbose, logFormat, logFile, place, stdout, stderr }: TerminalOptions,
+  { quiet, verbose, logFile, place, stdout, stderr }: TerminalOptions,
   colours: Colours,
   spinner: Ora | undefined,
 ) {
@@ -163,20 +160,16 @@ function openSpeech(
     const { isDue = level === "warn" || level === "error", isResult = false } = manner;
     const shown = level === "step" || level === "machine" ? "info" : level;
     if (level === "warn") printed.warnings += 1;
-    const line = record(shown, text, about ?? { event: PLAIN_EVENT[shown] });
-    if (logFormat === "json") show(line, isDue, stderr);
+    record(shown, text, about ?? { event: PLAIN_EVENT[shown] });
     const isForPeople = level !== "machine" && (level !== "step" || verbose);
     const stream = isResult ? stdout : stderr;
-    if (isForPeople && (isResult || logFormat === "pretty")) show(format(shown, text, stream), isDue, stream);
+    if (isForPeople) show(format(shown, text, stream), isDue, stream);
   };
-  /** Writes what is said into the log file, and returns the line that says it to programs. */
-  const record = (level: LogLevel, text: string, about: LogEvent): string => {
-    if (logFormat !== "json" && logFile === undefined) return "";
-    const line = logLine(level, text, about, place());
-    const failed = logFile?.append(line);
+  /** Writes what is said into the log file. */
+  const record = (level: LogLevel, text: string, about: LogEvent): void => {
+    const failed = logFile?.append(logLine(level, text, about, place()));
     if (failed !== undefined)
       say("warn", `The log file can't be written any more (${failed}). What follows is not in it.`, undefined);
-    return line;
   };
   const letOut = (exitCode: number): void => {
     for (const { line, isDue, stream } of held) if (isDue || exitCode !== 0) stream.write(line);
@@ -253,10 +246,10 @@ function describeSeconds(seconds: number): string {
 /** What paints a stream; undefined for one without colours. */
 type Colours = (stream: NodeJS.WriteStream) => ChalkInstance | undefined;
 
-async function loadColours({ stdout, stderr, env, logFormat }: TerminalOptions): Promise<Colours> {
+async function loadColours({ stdout, stderr, env }: TerminalOptions): Promise<Colours> {
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
   const isPainted = (stream: NodeJS.WriteStream): boolean =>
-    logFormat === "pretty" && !env.NO_COLOR && (forced || (stream.isTTY === true && env.TERM !== "dumb"));
+    !env.NO_COLOR && (forced || (stream.isTTY === true && env.TERM !== "dumb"));
   if (![stdout, stderr].some(isPainted)) return () => undefined;
   const { Chalk } = await import("chalk");
   const chalk = new Chalk({ level: 1 });

@@ -90,7 +90,6 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
       [["stream", "sales.csv", "--env", "playgruond"], /playground/],
       [["stream", "sales.csv", "--qiet"], /--quiet/],
-      [["stream", "sales.csv", "TICKETS_LOG_FORMAT=xml"], /json/],
       [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
       [["stream", "sales.csv", "--format", "xls"], /ndjson/],
       [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],

@@ -11,7 +11,7 @@ import { forWalks } from "../support/walks.ts";
 const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_RETRIES=0"];
 /** Ways of talking that show more than others. */
-const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["TICKETS_LOG_FORMAT=json", "--verbose"], ["--json"]];
+const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["--log", "t.log", "--verbose"], ["--json"]];
 
 function openSales(): Workplace {
   const place = openWorkplace({ isWarm: true });

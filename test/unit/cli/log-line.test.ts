@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { logFormatAsked, logLine } from "../../../src/cli/log-line.ts";
+import { logLine } from "../../../src/cli/log-line.ts";
 
 test("a line is one JSON object, with nothing in it that steers a terminal", () => {
   const line = logLine(
@@ -22,12 +22,4 @@ test("a line is one JSON object, with nothing in it that steers a terminal", () 
 test("what to do stands in its own field, and not in the words too", () => {
   const line = logLine("error", "No file.\nName one.", { event: "failure", code: "usage", hint: "Name one." });
   expect(JSON.parse(line)).toMatchObject({ message: "No file.", hint: "Name one." });
-});
-
-test.each([
-  [{}, "pretty"],
-  [{ TICKETS_LOG_FORMAT: "xml" }, "pretty"],
-  [{ TICKETS_LOG_FORMAT: "json" }, "json"],
-] as const)("the format of a log, of %j: %s", (env, format) => {
-  expect(logFormatAsked(env)).toBe(format);
 });

@@ -13,7 +13,7 @@ async function reported(state: WorkUnderWay, before?: WorkUnderWay): Promise<str
   const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
   const stderr = stream().on("data", (text) => written.push(String(text)));
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
     place: () => ({}),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
@@ -39,7 +39,7 @@ test("a log file that can't be written any more is reported once, and nothing st
   const answers = [undefined, "the disk is full"];
   const logFile = { append: () => answers.shift(), [Symbol.dispose]: () => undefined };
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
     ...{ stdin: stream(), stdout: stream(), stderr, env: {}, logFile },
     place: () => ({}),
   });
