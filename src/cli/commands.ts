@@ -31,8 +31,6 @@ export interface CommandSpec {
   readonly flags: readonly Option[];
   /** Flags, and an argument, that have an effect only beside one of these. */
   readonly onlyBeside?: Readonly<Record<string, readonly string[]>>;
-  /** What people call it elsewhere; names that are nearly right commander finds by itself. */
-  readonly alsoCalled?: readonly string[];
   readonly examples: readonly string[];
   /** What else there is to know. */
   readonly note?: string;
@@ -63,7 +61,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "--move-aside", "set an existing config aside; nothing is deleted"),
       ...WORDS,
     ],
-    alsoCalled: ["config", "configure", "new", "setup"],
     examples: [
       "tickets init attendees.csv",
       "tickets init events.csv orders.csv scans.csv",
@@ -77,7 +74,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     group: "Every day:",
     argument: FILES,
     flags: usual(...INPUT, REPORT),
-    alsoCalled: ["check", "lint", "test", "verify"],
     examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
     forPeople: true,
     leavesTrace: always,
@@ -97,7 +93,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
         parsePreview,
       ),
     ),
-    alsoCalled: ["preview", "dry-run", "map", "convert", "show"],
     examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"],
     leavesTrace: always,
     run: async (given, context) => (await import("../commands/plan.ts")).plan(given, context),
@@ -132,7 +127,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       METRICS,
     ),
     onlyBeside: { reason: ["adopt"] },
-    alsoCalled: ["send", "upload", "import", "push", "post", "submit", "sync", "run", "publish"],
     examples: [
       "tickets stream events.csv sales.csv",
       "tickets stream sales.csv --env playground --limit 10",
@@ -148,7 +142,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     group: "Every day:",
     argument: ONLY_OPEN_RUN,
     flags: usual(MAX_DURATION, WAIT_LOCK, REPORT, METRICS),
-    alsoCalled: ["continue", "retry", "restart"],
     examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
     sends: true,
     leavesTrace: always,
@@ -181,7 +174,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       WAIT_LOCK,
     ),
     onlyBeside: { first: ["chunk"] },
-    alsoCalled: ["abandon", "cancel", "close", "decide", "resolve"],
     examples: [
       "tickets settle 4ba62e61 --env playground",
       'tickets settle 4ba62e61 --env playground --sent --reason "they are there"',
@@ -205,7 +197,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "--metrics <file>", METRICS.description).conflicts("remote"),
     ),
     onlyBeside: { chunk: ["run"] },
-    alsoCalled: ["runs", "list", "ls", "history", "log", "info"],
     examples: [
       "tickets status --env playground",
       "tickets status 4ba62e61 --env playground",
@@ -224,7 +215,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     group: "To look:",
     argument: ["<id>", "ticketId, eventId, nftId or actionPromise"],
     flags: usual(),
-    alsoCalled: ["search", "lookup", "look", "locate", "grep", "where"],
     examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
     note: "Exit code 4: nothing was found.",
     forPeople: true,
@@ -248,7 +238,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("sending", "--wait-lock <time>", "with --import: wait for a run to end, such as 10m"),
     ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
-    alsoCalled: ["export", "output", "promises", "download", "collect", "fetch"],
     examples: [
       "tickets results -o last.csv --env playground",
       "tickets results 4ba62e61 --env playground --report night.html",
@@ -276,7 +265,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       ).conflicts("trust"),
       flag("look", "--trust", "trust the config of the working directory as it is now"),
     ),
-    alsoCalled: ["environment", "environments", "whoami", "doctor"],
     examples: ["tickets env", "tickets env production --check"],
     forPeople: true,
     run: async (given, context) => {
@@ -296,7 +284,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("look", "--key-env <name>", "variable that holds the key"),
       ...WORDS,
     ],
-    alsoCalled: ["serve", "server", "mock", "start"],
     examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"],
     run: async (given, context) => (await import("../commands/sandbox.ts")).serveSandbox(given, context),
   },
@@ -309,7 +296,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       MAX_DURATION,
       METRICS,
     ),
-    alsoCalled: ["worker", "consume", "daemon"],
     examples: [
       "tickets work --env production --lanes 8",
       "tickets work --env production --until-idle",

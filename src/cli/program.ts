@@ -22,22 +22,12 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   };
   const program = buildProgram(run);
   try {
-    suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
   }
   return exitCode;
-}
-
-function suggestByMeaning(program: Command, word = ""): void {
-  const [meant] = Object.entries(COMMANDS).find(([, { alsoCalled }]) => alsoCalled?.includes(word)) ?? [];
-  if (meant === undefined || Object.hasOwn(COMMANDS, word)) return;
-  program.error(`error: unknown command '${word}'\n(Did you mean ${meant}?)`, {
-    exitCode: EXIT_CODES.usage,
-    code: "commander.unknownCommand",
-  });
 }
 
 /** Carries a command out, which knows what was typed for it. */
