@@ -1,6 +1,6 @@
 /**
  * The runs that were sent from this machine, in a file of its own beside the ledger: by it a lost or older ledger is noticed. A
- * line for each command that sends a run, on disk before its first request.
+ * line for each command that sends a run, on disk before its first request, and another at its end.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const ENTRY = z.object({
   at: z.string(),
   baseUrl: z.string(),
   actions: z.number().int().nonnegative(),
-  /** How many commands had begun to send it, with this one. */
+  /** How often a command had noted that it sends it, or has, with this time. */
   sends: z.number(),
   /** Undefined for standard output. */
   output: z.string().optional(),

@@ -138,7 +138,7 @@ export interface Runs {
   /** The oldest first. */
   runs(filter?: RunFilter): Promise<readonly Run[]>;
   counts(run: number): Promise<RunCounts>;
-  /** A command begins to send the run. @returns how many have, with this one. */
+  /** A command begins to send the run, or has sent some of it. @returns how often that was noted, with this time. */
   noteSending(run: number): Promise<number>;
   /**
    * The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on.

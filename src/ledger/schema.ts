@@ -30,8 +30,8 @@ export interface Types {
 export const tables = ({ int, text, key, bytes, id, table, keyed, hex }: Types): string => `
 CREATE TABLE meta (name ${key} PRIMARY KEY, value ${text} NOT NULL)${keyed};
 
--- facts: JSON of what the plan knew (inputs, counts, options). paused: JSON of who stopped it, and why. sends: how many commands
--- have begun to send it; the journal beside the ledger has the same.
+-- facts: JSON of what the plan knew (inputs, counts, options). paused: JSON of who stopped it, and why. sends: how often
+-- a command noted that it sends it, or has; the journal beside the ledger has the same.
 CREATE TABLE runs (number ${int} PRIMARY KEY, id ${key} NOT NULL UNIQUE, kind ${text} NOT NULL, state ${text} NOT NULL,
   created_at ${text} NOT NULL, ended_at ${text}, exit_code ${int}, output ${text}, paused ${text}, most_actions ${int}, sends ${int} NOT NULL DEFAULT 0,
   facts ${text} NOT NULL)${table};

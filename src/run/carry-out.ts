@@ -11,7 +11,7 @@ import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import type { RunContext } from "./context.ts";
-import { noteInJournal } from "./lost-ledger.ts";
+import { noteInJournal, noteSendsInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
@@ -170,7 +170,8 @@ export async function sendFrom(
   const { session, run, deadline, lanes, writePromises = async () => undefined } = options;
   const { ledger, environment } = session;
   const connect = await connectorTo(session, context);
-  await noteInJournal(environment, ledger, run, Number(run.actions.new));
+  const actions = Number(run.actions.new);
+  await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   using promises = await promisesOf(ledger, run);
@@ -180,8 +181,12 @@ export async function sendFrom(
     ...{ stop: timer.signal, abort: context.abort, rejectedBefore: before.rejected },
     happened: shown(context, before, lanes.atOnce),
   };
-  // Awaited: what it needs is open until it ends.
-  return await sendLanes(sending, lanes, connect);
+  const stops = await sendLanes(sending, lanes, connect);
+  const { notSent } = await ledger.counts(run.number);
+  // On a full disk there is room for nothing more.
+  if (notSent !== before.notSent && ledger.exhausted === undefined)
+    await noteSendsInJournal(environment, ledger, run, actions);
+  return stops;
 }
 
 /** The promises that earlier commands were given for this run. */

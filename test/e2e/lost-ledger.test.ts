@@ -2,6 +2,7 @@
 
 import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
@@ -267,6 +268,24 @@ describe("a ledger that was put back from an older copy", () => {
     expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
+  });
+
+  test.each([
+    ["accepts the rest", [], 0],
+    ["leaves a chunk in doubt", [{ fault: "status", status: 500, on: { request: 3 } }], 6],
+  ] as const)("made while a run waited is noticed once the run %s", async (_what, then, exitCode) => {
+    const rig = await salesRig(20);
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 429, retryAfter: 2, on: { request: 2 } }, ...then] });
+    const sending = rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"));
+    while (!existsSync(rig.place.path("a.ndjson")) || rig.place.read("a.ndjson") === "") await wait(20);
+    await wait(300);
+    const putBack = copyLedger(rig);
+    expect((await sending).exitCode).toBe(exitCode);
+    putBack();
+    rig.sandbox.setFaults({ rules: [] });
+    const said = await refused(rig, to("a.ndjson"));
+    expect(said).toContain("it knows 5 of 20 actions");
+    expect(said).toContain("tickets results --import a.ndjson");
   });
 
   test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
