@@ -1,19 +1,11 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
-import { type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
-import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote, Ledger } from "../ledger/ledger.ts";
-import type { SourceConfig } from "../map/source.ts";
 import type { Recognised } from "./judge.ts";
+import type { Made } from "./made.ts";
 import type { RowsRead } from "./rows-read.ts";
-
-/** How a source makes its actions of one kind, each as text. */
-export interface Made {
-  readonly kind: ActionName;
-  readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
-}
 
 /** What the ledger knows of the sources that are read, and what is said of them. */
 export class Guards {
@@ -75,38 +67,6 @@ export class Guards {
   }
 }
 
-const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
-
-/** What the config says of a source: of each kind of action, each way in which its ids and times are made. */
-export function madeBy(config: SourceConfig): readonly Made[] {
-  const kinds = new Map<ActionName, { readonly ids: string[]; readonly times: string[] }>();
-  for (const [kind, rule] of (config.actions ?? []).flatMap((entry) => Object.entries(entry))) {
-    if (!isActionName(kind)) continue;
-    const made = kinds.get(kind) ?? { ids: [], times: [] };
-    const ruleOf = (field: FieldName): unknown => rule?.fields?.[field] ?? config.fields?.[field];
-    const ids = IDS[actionSpec(kind).about].map((field) => [field, ruleOf(field)] as const);
-    made.ids.push(...ids.flatMap(([field, how]) => (how === undefined ? [] : [`${field} ${stable(how)}`])));
-    const time = acceptedFields(kind).includes("orderTime") ? ruleOf("orderTime") : undefined;
-    if (time !== undefined)
-      made.times.push(`orderTime ${stable(time)}${config.zone === undefined ? "" : `, zone ${config.zone}`}`);
-    kinds.set(kind, made);
-  }
-  const key = JSON.stringify(config.key === undefined ? [] : [`key ${stable(config.key)}`]);
-  return [...kinds].map(([kind, { ids, times }]) => ({
-    kind,
-    made: { ids: JSON.stringify(ids), times: JSON.stringify(times), key },
-  }));
-}
-
-/** JSON with the keys of its objects in order. */
-function stable(value: unknown): string {
-  return JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === "object" && each !== null && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : each,
-  );
-}
-
 /** The kind under which the shares of a whole source are kept. */
 const WHOLE = "*";
 
@@ -131,13 +91,14 @@ interface Change {
   readonly after: string;
 }
 
-/** A way that is only new, or only gone, changes nothing that was sent; a key that came or went does. */
+/** A way that is only new, or only gone, changes nothing that was sent; a key that comes or goes altogether does. */
 function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
   return WHAT.flatMap((what) => {
     const [before, after] = [waysOf(then[what]), waysOf(now[what])];
     const gone = before.filter((way) => !after.includes(way));
     const added = after.filter((way) => !before.includes(way));
-    const isChanged = what === "key" ? gone.length + added.length > 0 : gone.length > 0 && added.length > 0;
+    const cameOrWent = what === "key" && (before.length === 0) !== (after.length === 0);
+    const isChanged = cameOrWent || (gone.length > 0 && added.length > 0);
     return isChanged ? [{ what, before: inWords(gone), after: inWords(added) }] : [];
   });
 }

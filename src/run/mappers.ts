@@ -14,7 +14,7 @@ import type { Mapped, Mapper } from "../map/mapper.ts";
 import { MappingError } from "../map/mapping-error.ts";
 import { hintOfNoSource, selectSource } from "../map/select-source.ts";
 import type { SourceConfig } from "../map/source.ts";
-import { madeBy } from "../plan/guard.ts";
+import { madeBy } from "../plan/made.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
 import { findingsOfText } from "../read/content.ts";
