@@ -48,8 +48,8 @@ export const streamCommand = (files: readonly string[], environment: Named): str
   commandOf("stream", files.map(fileInShell), environment);
 
 /** @param file as it is typed; without one, a person knows which. */
-export const importCommand = (environment: Named, file?: string): string =>
-  resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
+export const importCommand = (environment: Named, ...files: readonly string[]): string =>
+  resultsCommand(environment, "--import", ...(files.length === 0 ? ["FILE"] : files.map(fileInShell)));
 
 /** The command that lists an input's problems. */
 export const validateCommand = (files: readonly string[], flags: readonly string[], environment: Named): string =>

@@ -276,6 +276,14 @@ export interface ImportedLine extends ActionFacts {
   readonly normal?: string | undefined;
 }
 
+/** A run as promises files name it. */
+export interface ImportedRun {
+  readonly run: string;
+  readonly environment: string;
+  /** When it was entered, or answered first. */
+  readonly at: string;
+}
+
 export interface Imported {
   readonly entered: number;
   /** The ledger knew them. */

@@ -1,17 +1,23 @@
 /** What promises files say, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
-import { settleCommand } from "../actions/next-command.ts";
+import { importCommand, settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
 import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
-import type { Imported, ImportedLine, Origin, Run } from "./ledger.ts";
+import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
 import { columnsOf, itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
 import { sql, words } from "./sql.ts";
 import { storeAnswers } from "./steps.ts";
+
+/** As `Ledger.importRuns` says. */
+export const importRuns = (database: Database, runs: readonly ImportedRun[]): Promise<void> =>
+  database.write(async (session) => {
+    for (const run of runs) await beginRun(session, run);
+  });
 
 /** As `Ledger.importActions` says. */
 export async function importLines(
@@ -56,19 +62,39 @@ async function importGroup(session: Session, group: Group): Promise<number> {
 const selectRun = async (session: Session, id: string): Promise<Run | undefined> =>
   (await selectRuns(session, sql`WHERE id = ${id}`))[0];
 
+async function beginRun(session: Session, { run, environment, at }: ImportedRun): Promise<void> {
+  if ((await selectRun(session, run)) !== undefined) return;
+  const [later] = await selectRuns(
+    session,
+    sql`WHERE created_at > ${at} AND (kind <> 'sent' OR state IN ('open', 'closing') OR EXISTS
+      (SELECT 1 FROM chunks WHERE run = number AND state NOT IN ('planned', 'split', 'abandoned'))) ORDER BY number LIMIT 1`,
+  );
+  if (later !== undefined && later.endedAt === undefined) throw plannedElsewhere(later.run, environment);
+  if (later !== undefined) throw knownLater(later.run, environment, run);
+  const counts = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
+  const facts = { run, createdAt: at, environment, output: undefined, inputs: [], ...counts };
+  await insertRun(session, facts, "imported", at);
+}
+
+const knownLater = (later: string, environment: string, run: string): Failure =>
+  new Failure(
+    "usage",
+    `The ledger knows run ${later}, and lacks run ${run}, which came before it: imported now, it would count as the later one. Nothing more was imported.`,
+    {
+      hint: `Move the ledger away. Then import all promises files into a new one, in one command: ${importCommand({ named: ["--env", environment] })}`,
+    },
+  );
+
 /** The run of these lines, with the inputs that they name. */
 async function runWith(session: Session, group: Group): Promise<Run> {
   const [{ runId, environment, at }] = group;
+  await beginRun(session, { run: runId, environment, at });
   const { inputs = [] } = (await selectRun(session, runId)) ?? {};
   const names = new Set(group.map(({ source }) => source)).difference(new Set(inputs.map(({ name }) => name)));
-  const all = [...inputs, ...[...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
-  const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
-  if (known === undefined) {
-    const counts = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
-    const run = { run: runId, createdAt: at, environment, output: undefined, inputs: all, ...counts };
-    await insertRun(session, run, "imported", at);
-  } else if (names.size > 0) {
-    const facts = JSON.stringify({ ...JSON.parse(known), inputs: all });
+  if (names.size > 0) {
+    const all = [...inputs, ...[...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
+    const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
+    const facts = JSON.stringify({ ...JSON.parse(known ?? "{}"), inputs: all });
     await session.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
   }
   const run = await selectRun(session, runId);
@@ -143,11 +169,11 @@ async function enter(session: Session, run: Run, lines: readonly ImportedLine[])
   return fresh.length;
 }
 
-/** An action that another run is about to send, or may have sent, is not known to be accepted: it would be sent again. */
+/** What another run is about to send, or may have sent, is not known to be accepted, and would count as the earlier one. */
 const plannedElsewhere = (run: string, environment: string): Failure =>
   new Failure(
     "usage",
-    `Run ${run}, which is not finished, was planned without what the file says, and has the same actions. Nothing more was imported.`,
+    `Run ${run}, which is not finished, was planned without what the file says. Nothing more was imported.`,
     {
       hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(run, { named: ["--env", environment] }, "--abandon")}`,
     },

@@ -15,6 +15,7 @@ import type {
   GuardNote,
   Imported,
   ImportedLine,
+  ImportedRun,
   Invocation,
   KnownAction,
   NewAction,
@@ -287,6 +288,13 @@ export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions
    * promise reads the whole ledger.
    */
   about(id: string): Promise<readonly FoundAction[]>;
+  /**
+   * Enters runs that promises files name, the oldest first, before their lines: by its number it is known what came later. Those
+   * that the ledger knows stay as they are.
+   *
+   * @throws Failure `usage` where it knows a later run than one that it lacks; so does `importActions`.
+   */
+  importRuns(runs: readonly ImportedRun[]): Promise<void>;
   /** Enters what promises files say. What the ledger knows stays as it is, so that it can be done again. */
   importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** On disk. */

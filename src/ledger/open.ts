@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { actionMethods } from "./actions.ts";
 import { type Database, first, type Reader, scalar } from "./database.ts";
 import { findAbout } from "./find.ts";
-import { importLines } from "./import.ts";
+import { importLines, importRuns } from "./import.ts";
 import { workersOf } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { noteMethods, statusMethods } from "./notes.ts";
@@ -59,6 +59,7 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...noteMethods(database),
       ...statusMethods(database),
       about: (id) => database.read((session) => findAbout(session, id)),
+      importRuns: (runs) => importRuns(database, runs),
       importActions: (lines) => importLines(database, lines),
       bytes: () => database.bytes(),
       countKnown: async () => (await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`)) ?? 0,

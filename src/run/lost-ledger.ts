@@ -61,14 +61,14 @@ function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd:
     return `run ${run} of ${at} (${what}${count(actions, "action")})`;
   });
   const files = [...new Set(lacking.flatMap(({ entry: { output } }) => (output === undefined ? [] : [output])))];
-  const commands = files.map((file) => importCommand(environment, displayPath(file, cwd)));
+  const command = importCommand(environment, ...files.map((file) => displayPath(file, cwd)));
   const journal = displayPath(journalPath(environment), cwd);
   return new Failure(
     "usage",
     `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}.`,
     {
       nothingSent: true,
-      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat was adopted or in doubt is in no file. Look at the service, move the list of runs away, then adopt again what it has: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+      hint: `Import what it lacks: ${command}\nWhat was adopted or in doubt is in no file. Look at the service, move the list of runs away, then adopt again what it has: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
     },
   );
 }

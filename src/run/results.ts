@@ -6,12 +6,13 @@ import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
-import type { Imported, Run } from "../ledger/ledger.ts";
+import { type JournalEntry, readJournal } from "../ledger/journal.ts";
+import type { Imported, ImportedRun, Run } from "../ledger/ledger.ts";
 import { adoptPromises, isPlainFile } from "../write/output-file.ts";
 import { promiseFormat } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
 import type { RunContext } from "./context.ts";
-import { openLedgerOf } from "./ledger-of.ts";
+import { journalPath, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
@@ -53,7 +54,9 @@ export async function importResults(
     mayLackRuns: true,
   });
   const imported: ImportedFile[] = [];
-  for (const name of await inOrder(files, context.cwd, environment)) {
+  const named = await lookThrough(files, context.cwd, environment);
+  await session.ledger.importRuns(inOrderOfEntry(named.runs, readJournal(journalPath(environment))));
+  for (const name of named.files) {
     const path = resolve(context.cwd, name);
     const { lines, torn: tornOf } = readLines(path, context.cwd, environment);
     const counts = await session.ledger.importActions(lines);
@@ -69,19 +72,41 @@ export async function importResults(
 const readLines = (path: string, cwd: string, { ledgerNames }: Environment) =>
   parsePromises(createReadStream(path), promiseFormat(path), displayPath(path, cwd), ledgerNames);
 
-/** Runs are numbered as they are met, and by that it is known what came later. Pipes, which are read once, stay as they were given. */
-async function inOrder(files: readonly string[], cwd: string, environment: Environment): Promise<readonly string[]> {
+/**
+ * The runs that the files name, and the files by their first lines. Pipes are read once: with one, files stay as they were given,
+ * and runs are numbered as they are met.
+ */
+async function lookThrough(files: readonly string[], cwd: string, environment: Environment) {
+  const runs = new Map<string, ImportedRun>();
   const begins = new Map<string, string>();
   for (const name of files) {
     const path = resolve(cwd, name);
-    if (!(await isPlainFile(path))) return files;
-    for await (const [line] of readLines(path, cwd, environment).lines) {
-      begins.set(name, line?.at ?? "");
-      break;
-    }
+    if (!(await isPlainFile(path))) return { files, runs: new Map<string, ImportedRun>() };
+    for await (const lines of readLines(path, cwd, environment).lines)
+      for (const { runId, environment: of, at } of lines) {
+        if (!begins.has(name)) begins.set(name, at);
+        if (at < (runs.get(runId)?.at ?? "~")) runs.set(runId, { run: runId, environment: of, at });
+      }
   }
   const beginOf = (name: string): string => begins.get(name) ?? "";
-  return files.toSorted((one, other) => beginOf(one).localeCompare(beginOf(other)));
+  return { files: files.toSorted((one, other) => beginOf(one).localeCompare(beginOf(other))), runs };
+}
+
+/** As the journal lists them; what it does not list, by its first answer. */
+function inOrderOfEntry(
+  runs: ReadonlyMap<string, ImportedRun>,
+  journal: readonly JournalEntry[],
+): readonly ImportedRun[] {
+  const listed = new Map<string, ImportedRun>();
+  let latest = "";
+  for (const { run, at } of journal) {
+    // A clock that was put back changes nothing about the order.
+    if (at > latest) latest = at;
+    const found = runs.get(run);
+    if (found !== undefined && !listed.has(run)) listed.set(run, { ...found, at: latest });
+  }
+  const others = [...runs.values()].filter(({ run }) => !listed.has(run));
+  return [...listed.values(), ...others].toSorted((one, other) => one.at.localeCompare(other.at));
 }
 
 /** How often it is looked what workers have sent, at least. */

@@ -140,26 +140,49 @@ describe("a ledger that was lost", () => {
     },
   );
 
-  test("knows again what came last, in whichever order its promises files are named", async () => {
+  /** Sends a sale and then an image `a` and `b` of its ticket, each with its promises file. */
+  async function imagesSent(outputs: { readonly sale: string; readonly a: string; readonly b: string }) {
     const rig = await salesRig(2);
     const [{ ticketId = "" } = {}] = readTable(rig.place.read("sales.csv"));
-    expect(await rig.run(to("z.ndjson"))).toMatchObject({ exitCode: 0 });
-    const update = (image: string) =>
+    expect(await rig.run(to(outputs.sale))).toMatchObject({ exitCode: 0 });
+    const send = async (image: string, output: string) => {
       rig.place.write("updates.csv", `ticketId,imageUrl\n${ticketId},https://example.com/${image}.png\n`);
-    const send = ["stream", "updates.csv", "--env", "playground"];
-    update("a");
-    expect(await rig.run([...send, "-o", "z.ndjson"])).toMatchObject({ exitCode: 0 });
-    update("b");
-    expect(await rig.run([...send, "-o", "y.ndjson"])).toMatchObject({ exitCode: 0 });
+      return await rig.run(["stream", "updates.csv", "--env", "playground", "-o", output]);
+    };
+    expect(await send("a", outputs.a)).toMatchObject({ exitCode: 0 });
+    expect(await send("b", outputs.b)).toMatchObject({ exitCode: 0 });
+    return { rig, send };
+  }
+
+  test.each([
+    ["the later file is named first", "journal", { sale: "z.ndjson", a: "z.ndjson", b: "y.ndjson" }],
+    ["the earlier file goes on later", "journal", { sale: "z.ndjson", a: "y.ndjson", b: "z.ndjson" }],
+    ["the earlier file goes on later", "times", { sale: "z.ndjson", a: "y.ndjson", b: "z.ndjson" }],
+  ] as const)("knows again what came last where %s, by its %s", async (_what, by, outputs) => {
+    const { rig, send } = await imagesSent(outputs);
     loseLedger(rig);
+    if (by === "times") rmSync(listOf(rig));
     expect(await rig.run(["results", "--env", "playground", "--import", "y.ndjson", "z.ndjson"])).toMatchObject({
       exitCode: 0,
     });
-    update("a");
-    expect(await rig.run(send)).toMatchObject({
+    expect(await send("b", "x.ndjson")).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("Nothing new") });
+    expect(await send("a", "x.ndjson")).toMatchObject({
       exitCode: 4,
       stderr: expect.stringContaining("unclear: updates.csv:2"),
     });
+  });
+
+  test("takes no run any more that came before one which it knows again", async () => {
+    const { rig } = await imagesSent({ sale: "z.ndjson", a: "y.ndjson", b: "z.ndjson" });
+    loseLedger(rig);
+    expect(await rig.run(importOf("z.ndjson"))).toMatchObject({ exitCode: 0 });
+    const said = await refused(rig, importOf("y.ndjson"));
+    expect(said).toMatch(/^error: The ledger knows run [0-9a-f]{8}, and lacks run [0-9a-f]{8}, which came before it/m);
+    expect(said).toContain("in one command: tickets results --import FILE --env playground");
+    loseLedger(rig);
+    const both = "results --import z.ndjson y.ndjson --env playground";
+    expect(await refused(rig, to("x.ndjson"))).toContain(`tickets ${both}`);
+    expect(await rig.run(both.split(" "))).toMatchObject({ exitCode: 0 });
   });
 
   test("is still missed when what was imported is only a part of a run", async () => {
@@ -371,8 +394,7 @@ describe("the list of runs", () => {
     expect([next.exitCode, next.stderr]).toEqual([0, expect.not.stringContaining("list of runs")]);
     loseLedger(rig);
     const said = await refused(rig, to("c.ndjson"));
-    expect(said).toContain("--import a.ndjson");
-    expect(said).toContain("--import b.ndjson");
+    expect(said).toContain("--import a.ndjson b.ndjson");
   });
 
   test("that is damaged in the middle stops everything, until a person moves it away", { tags: ["long"] }, async () => {

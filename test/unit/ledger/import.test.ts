@@ -65,6 +65,19 @@ describeBoth("an import of promises files", (newPlace) => {
     ]);
   });
 
+  test("numbers runs as they are entered, whichever line comes first, and lets none in before a later one", async () => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const [first = "", second = ""] = (await lost.runs()).map(({ run }) => run);
+    const run = { run: first, environment: "production", at: at(1) };
+    await ledger.importRuns([run, { ...run, run: second, at: at(2) }]);
+    await ledger.importActions(each([(await linesOf(lost)).toReversed()]));
+    await ledger.importRuns([run]);
+    expect((await ledger.runs()).map((each) => each.run)).toEqual([first, second]);
+    const refused = { code: "usage", message: expect.stringContaining(`knows run ${second}, and lacks run 0ffffff0`) };
+    await expect(ledger.importRuns([{ ...run, run: "0ffffff0" }])).rejects.toMatchObject(refused);
+  });
+
   test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
     const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
     await fill(lost);
