@@ -1,5 +1,6 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
+import { isActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote, Ledger } from "../ledger/ledger.ts";
@@ -114,7 +115,7 @@ const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 const changeFinding = (source: string, { what, before, after }: Change, kinds: readonly string[]): Finding => ({
   rule: "mapping-changed",
   field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} in another way than before. Before: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far may look new, and be sent again.`,
+  message: `The ${isActionName(source) ? "config" : cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} in another way than before. Before: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far may look new, and be sent again.`,
   hint: "Undo the change. If it gives the same results for what was sent, or this input has none of that, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 

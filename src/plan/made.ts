@@ -22,8 +22,14 @@ export interface Made {
 
 const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
 
-/** What the config says of a source: of each kind of action, each way in which its ids, times and keys are made. */
-export function madeBy(config: SourceConfig): readonly Made[] {
+/**
+ * What the config says of a source: of each kind of action, each way in which its ids, times and keys are made.
+ *
+ * @param action of `--action`, which sets the rules aside and leaves the zone.
+ */
+export function madeBy(source: SourceConfig, action?: ActionName): readonly Made[] {
+  if (action !== undefined && source.zone === undefined) return [];
+  const config: SourceConfig = action === undefined ? source : { action, zone: source.zone, csv: source.csv };
   const { key, zone } = config;
   const kinds = Map.groupBy(rulesOf(config), ({ kind }) => kind);
   return [...kinds].map(([kind, rules]) => {

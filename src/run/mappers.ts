@@ -79,7 +79,7 @@ export function createMappers(options: MapperOptions): Mappers {
       throw atItsPlace(config, cause, cwd);
     }
     const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
-    const made = source !== undefined && action === undefined ? madeBy(source.config) : [];
+    const made = source === undefined ? [] : madeBy(source.config, action);
     const about = {
       ...{ readAs, allowEmpty: source?.config.allowEmpty === "true", isSource: source !== undefined, made },
     };

@@ -27,9 +27,9 @@ const describeScans = (field: Field, lines: string): Promise<void> =>
     `sources:\n  door:\n    match: "scans*"\n    ${lines.replaceAll("\n", "\n    ")}\n`,
   );
 
-async function expectStop(field: Field, message: string): Promise<void> {
+async function expectStop(field: Field, message: string, options: Parameters<Field["stream"]>[1] = {}): Promise<void> {
   const before = processedBy(field.sandbox);
-  const { exitCode, said } = await field.stream(["scans.csv"]);
+  const { exitCode, said } = await field.stream(["scans.csv"], options);
   expect(said).toContain(message);
   expect([exitCode, processedBy(field.sandbox)]).toEqual([3, before]);
 }
@@ -88,16 +88,20 @@ describe("what a rule's names stand for belongs to how it is made", () => {
   });
 });
 
-test("columns named like fields have a zone that belongs to how times are made", async () => {
-  const named = "ticketId,orderTime\nT,2026-05-01 20:00\n";
-  const field = await openScans("action: scannedTicket\nzone: Europe/Berlin", named);
-  expect((await field.stream(["scans.csv"])).exitCode).toBe(0);
-  await describeScans(field, "action: scannedTicket\nzone: Europe/London");
-  await expectStop(
-    field,
-    'the times of scannedTicket in another way than before. Before: orderTime "{orderTime}", zone',
-  );
-});
+test.each([
+  ["action of its source", {}, "source door"],
+  ["--action", { action: "scannedTicket" }, "config"],
+] as const)(
+  "of columns named like fields, with %s, the zone belongs to how times are made",
+  async (_how, options, who) => {
+    const named = "ticketId,orderTime\nT,2026-05-01 20:00\n";
+    const field = await openScans("action: scannedTicket\nzone: Europe/Berlin", named);
+    expect((await field.stream(["scans.csv"], options)).exitCode).toBe(0);
+    await describeScans(field, "action: scannedTicket\nzone: Europe/London");
+    const message = `The ${who} makes the times of scannedTicket in another way than before. Before: orderTime "{orderTime}", zone`;
+    await expectStop(field, message, options);
+  },
+);
 
 describe("what is remembered of a source", () => {
   test.each([
