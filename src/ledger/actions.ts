@@ -2,7 +2,7 @@
 
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
-import type { ActionFacts, Actions, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
+import type { ActionFacts, Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, SPELLINGS } from "./schema.ts";
 import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value, words } from "./sql.ts";
 
@@ -67,14 +67,19 @@ export async function insertSpellings(
   if (spellings.length > 0) await session.insert(SPELLINGS, spellings, "ON CONFLICT DO NOTHING");
 }
 
-/** Part of a transaction: they were not taken, and may be sent again. */
+/** Part of a transaction: they were not taken, and may be sent again. What they were to correct is not corrected. */
 export async function deleteActions(
   session: Session,
   run: number,
   chunk: number,
-  actions: readonly Identity[],
+  actions: readonly (Identity & Pick<Origin, "digest">)[],
 ): Promise<void> {
   if (actions.length === 0) return;
+  const digests = [...new Set(actions.flatMap(({ digest }) => digest ?? []))];
+  if (digests.length > 0)
+    await session.run(
+      sql`DELETE FROM corrected WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)`,
+    );
   await session.run(sql`DELETE FROM actions WHERE run = ${run} AND chunk = ${chunk}
     AND (subject, kind, mark) IN (SELECT subject, kind, mark FROM ${identities(actions)} AS wanted)`);
 }
@@ -91,14 +96,19 @@ export async function moveActions(
     WHERE ${IS_WANTED} AND actions.run = ${run} AND actions.chunk = ${from}`);
 }
 
-/** Part of a transaction. */
-export async function noteCorrected(
-  session: Session,
-  origins: readonly (Identity & Pick<Origin, "digest">)[],
-): Promise<void> {
-  const rows = origins.flatMap((origin) => (origin.digest === undefined ? [] : [[origin.digest, ...keyOf(origin)]]));
-  if (rows.length > 0) await session.insert(CORRECTED, rows, "ON CONFLICT DO NOTHING");
+/** Part of a transaction. What an earlier version gave, and is not known, will not come any more. */
+async function noteCorrected(session: Session, corrected: readonly Corrected[]): Promise<void> {
+  const digests = [...new Set(corrected.map(({ digest }) => digest))];
+  await session.run(sql`DELETE FROM corrected
+    WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)
+    AND NOT EXISTS (SELECT 1 FROM actions WHERE ${IS_CORRECTED})`);
+  const rows = corrected.map((action) => [action.digest, ...keyOf(action)]);
+  await session.insert(CORRECTED, rows, "ON CONFLICT DO NOTHING");
 }
+
+const IS_CORRECTED = raw(
+  "actions.subject = corrected.subject AND actions.kind = corrected.kind AND actions.mark = corrected.mark",
+);
 
 type ActionRow = Omit<KnownAction, "time" | "position"> & {
   readonly time: string | undefined;
@@ -154,8 +164,12 @@ export const actionMethods = (database: Database): Actions => ({
   },
   corrected: (digests) =>
     database.plain.all(
-      sql`SELECT corrected.digest, subject, kind, mark FROM ${listOf("digest", "text", digests)} AS wanted
-        CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
+      sql`SELECT given.digest, given.subject, given.kind, given.mark FROM ${listOf("digest", "text", digests)} AS wanted
+        CROSS JOIN corrected AS given WHERE given.digest = wanted.digest AND NOT EXISTS (
+          SELECT 1 FROM corrected LEFT JOIN actions ON ${IS_CORRECTED}
+            LEFT JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
+          WHERE corrected.digest = wanted.digest
+            AND (actions.subject IS NULL OR chunks.state IN ${words(PENDING_STATES)}))`,
     ),
   noteCorrected: async (rows) => {
     if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));

@@ -22,8 +22,7 @@ export async function beginAttempt(
   const anew = { httpStatus: undefined, detail: undefined };
   if (claimed === undefined) await mustPass(session, run, chunk, "intend", anew);
   // It may have been abandoned just now.
-  else if ((await pass(session, run, chunk, "intend", anew)) === undefined)
-    return { attempt: undefined, obstacle: "waits" };
+  else if (!(await pass(session, run, chunk, "intend", anew))) return { attempt: undefined, obstacle: "waits" };
   const { worker, fence } = claimed?.claim ?? {};
   const limit = claimed === undefined ? sql`NULL` : sql`${session.dialect.now} + ${claimed.limitMs}`;
   const attempt = await scalar<number>(

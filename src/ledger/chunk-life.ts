@@ -40,20 +40,23 @@ export async function readChunk(session: Reader, run: number, chunk: number): Pr
   return row;
 }
 
-/** @returns whether the chunk corrects rows; undefined where it is in no state in which that may happen. */
-export async function pass(session: Session, run: number, chunk: number, event: ChunkEvent, also: Columns = {}) {
+/** @returns false where the chunk is in no state in which that may happen. */
+export async function pass(
+  session: Session,
+  run: number,
+  chunk: number,
+  event: ChunkEvent,
+  also: Columns = {},
+): Promise<boolean> {
   const { from, to } = TRANSITIONS[event];
   const others = Object.keys(also).length === 0 ? sql`` : sql`, ${assigned(also)}`;
-  return await first<{ corrects: number }>(
-    session,
-    sql`UPDATE chunks SET state = ${to}${others} WHERE ${ofChunk(run, chunk)} AND state IN ${words(from)} RETURNING corrects`,
-  );
+  const where = sql`${ofChunk(run, chunk)} AND state IN ${words(from)}`;
+  return (await session.run(sql`UPDATE chunks SET state = ${to}${others} WHERE ${where}`)) === 1;
 }
 
 /** @throws Error where the chunk is in no state in which that may happen: a fault of the caller. */
-export async function mustPass(...step: Parameters<typeof pass>): Promise<{ readonly corrects: number }> {
-  const passed = await pass(...step);
-  if (passed !== undefined) return passed;
+export async function mustPass(...step: Parameters<typeof pass>): Promise<void> {
+  if (await pass(...step)) return;
   const [session, run, chunk, event] = step;
   const { state } = await readChunk(session, run, chunk);
   throw new Error(`chunk ${chunk} of run ${run} is ${state}, so it can't ${event}`);
@@ -81,10 +84,9 @@ export async function packChunk(place: ChunkPlace, { body, origins, rows }: Cont
     packOrigins(origins),
     rows && packJson(rows),
   ]);
-  const corrects = origins.digest.some((digest) => digest !== undefined && digest !== null) ? 1 : 0;
   const count = origins.seq.length;
   return {
-    chunks: { run, chunk, lane, stage, whole, first: at, count, state, corrects },
+    chunks: { run, chunk, lane, stage, whole, first: at, count, state },
     bodies: { run, chunk, sha256: body && sha256(body), body: packed, origins: packedOrigins },
     row_texts: texts && { run, chunk, texts },
   };

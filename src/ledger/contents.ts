@@ -11,7 +11,7 @@ export interface Identity {
   readonly mark: string;
 }
 
-/** A bad row, by its digest, and what its corrected version was accepted as. */
+/** A bad row, by its digest, and an action that its corrected version gives. */
 export interface Corrected extends Identity {
   readonly digest: string;
 }

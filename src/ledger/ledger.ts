@@ -176,7 +176,7 @@ export interface Chunks {
   body(run: number, chunk: number): Promise<Uint8Array>;
   /**
    * What became of a chunk and that the next is about to leave: one commit. After this resolves both are on disk. Rejected
-   * actions are forgotten, digests of corrected rows noted, row texts dropped where all was accepted. Actions that an answer
+   * actions are forgotten, row texts dropped where all was accepted. Actions that an answer
    * leaves in doubt become a chunk of their own, in doubt.
    */
   advance(run: number, step: Step): Promise<Stepped>;
@@ -226,9 +226,9 @@ export interface Actions {
   actionsOf(subjects: readonly string[]): Promise<readonly KnownAction[]>;
   /** Subjects that are known and whose normal form is one of these: `id-near-another`. */
   near(normals: readonly string[]): Promise<readonly { readonly normal: string; readonly subject: string }[]>;
-  /** Of these digests of bad rows, those whose corrected version was accepted, with the actions that it gave. */
+  /** Of these digests of bad rows, those whose corrected version was accepted whole, with the actions that it gave. */
   corrected(digests: readonly string[]): Promise<readonly Corrected[]>;
-  /** Of rows whose corrected version was known already; those that are sent are noted with their answer. */
+  /** Whole corrected versions: of each digest all actions that are given, before any of them is entered. */
   noteCorrected(rows: readonly Corrected[]): Promise<void>;
 }
 

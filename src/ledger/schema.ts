@@ -37,11 +37,11 @@ CREATE TABLE runs (number ${int} PRIMARY KEY, id ${key} NOT NULL UNIQUE, kind ${
   facts ${text} NOT NULL)${table};
 
 -- whole: the chunk that was entered with the run and holds these actions, first: the place there of the first of them.
--- corrects: 1 where rows of it correct bad ones. is_written: the promises file has its lines.
+-- is_written: the promises file has its lines.
 CREATE TABLE chunks (run ${int} NOT NULL REFERENCES runs, chunk ${int} NOT NULL, lane ${int} NOT NULL, stage ${int} NOT NULL,
   whole ${int} NOT NULL, first ${int} NOT NULL, count ${int} NOT NULL, state ${text} NOT NULL,
   accepted ${int} NOT NULL DEFAULT 0, rejected ${int} NOT NULL DEFAULT 0, http_status ${int}, detail ${text}, answered_at ${text},
-  corrects ${int} NOT NULL, is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
+  is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
 CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN (${PENDING_STATES.map((state) => `'${state}'`).join(", ")});
 CREATE INDEX chunks_unwritten ON chunks (run, chunk) WHERE is_written = 0;
 
@@ -68,6 +68,7 @@ CREATE TABLE actions (subject ${key} NOT NULL, kind ${key} NOT NULL, mark ${key}
 CREATE TABLE spellings (normal ${key} NOT NULL, subject ${key} NOT NULL, PRIMARY KEY (normal, subject))${keyed};
 
 CREATE TABLE sources (source ${key} NOT NULL, kind ${key} NOT NULL, made ${text} NOT NULL, nights ${text} NOT NULL, PRIMARY KEY (source, kind))${keyed};
+-- What the corrected version of a bad row gives: it counts once all of that was accepted.
 CREATE TABLE corrected (digest ${key} NOT NULL, subject ${key} NOT NULL, kind ${key} NOT NULL, mark ${key} NOT NULL,
   PRIMARY KEY (digest, subject, kind, mark))${keyed};
 CREATE TABLE settlements (id ${id}, run ${int} NOT NULL, chunk ${int}, decision ${text} NOT NULL, who ${text} NOT NULL, at ${text} NOT NULL, reason ${text})${table};

@@ -14,7 +14,7 @@ export const settleMethods = (database: Database): Settling => ({
       const { count, state } = await readChunk(session, run, chunk);
       let [settled, rest]: [number, number | undefined] = [chunk, undefined];
       if (most !== undefined && most < count) {
-        if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
+        if (!(await pass(session, run, chunk, "cut"))) return undefined;
         [settled = chunk, rest] = await cut(session, run, chunk, (place) => (place < most ? 0 : 1), state);
       }
       if (!(await decide(session, run, settled, decision, by))) return undefined;

@@ -2,7 +2,7 @@
 
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { deleteActions, noteCorrected } from "./actions.ts";
+import { deleteActions } from "./actions.ts";
 import { beginAttempt, doubtVanished, endAttempt, holdsLane, selectAttempts } from "./attempts.ts";
 import {
   cut,
@@ -17,7 +17,7 @@ import {
 } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
-import type { Answer, Answered, Chunks, Item, Origin, Outcomes, Stepped } from "./ledger.ts";
+import type { Answer, Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf, responsesOf, toStored } from "./outcomes.ts";
 import { every, sql, words } from "./sql.ts";
 
@@ -58,7 +58,7 @@ export const stepMethods = (database: Database): Chunks => ({
       const passed = [session, run, chunk, "split", { httpStatus, detail }] as const;
       // What is planned may have been closed just now.
       if (!isPlanned) await mustPass(...passed);
-      else if ((await pass(...passed)) === undefined) return [];
+      else if (!(await pass(...passed))) return [];
       const numbers = await cut(session, run, chunk, (place) => Math.floor(place / most), "planned");
       await session.run(
         sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
@@ -125,15 +125,16 @@ export async function storeAnswers(
   const [accepted, rejected] = [placesOf("accepted").length, placesOf("rejected").length];
   const decided = { accepted, rejected, count: answers.length - doubts.length };
   const also = { httpStatus, answeredAt: at, detail: undefined, ...decided };
-  const { corrects } = await mustPass(session, run, chunk, event, also);
+  await mustPass(session, run, chunk, event, also);
   const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
   await storeOutcomes(session, run, chunk, toStored(kept));
-  if (rejected + doubts.length === 0) await dropRows(session, run, chunk);
-  if (rejected + doubts.length + corrects === 0) return undefined;
+  if (rejected + doubts.length === 0) {
+    await dropRows(session, run, chunk);
+    return undefined;
+  }
   const { origins } = await readWhole(session, run, chunk);
   const gone = placesOf("rejected").flatMap((index) => origins[index] ?? []);
   await deleteActions(session, run, chunk, gone);
-  await noteAccepted(session, origins, placesOf("accepted", "settled"));
   const [doubt] = doubts;
   if (doubt === undefined) return undefined;
   const isDoubt = (place: number): boolean => answers[place]?.outcome === "in doubt";
@@ -146,19 +147,18 @@ export async function storeAnswers(
 
 /** The service has all of a chunk, a person says. @returns false where nobody is asked about it any more. */
 export async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
-  if ((await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 })) === undefined) return false;
+  if (!(await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
   const { origins, stored } = await readWhole(session, run, chunk);
   const said = responsesOf(stored);
   const settled = origins.map((_, index) => ({ outcome: "settled", response: said.get(index) }) as const);
   await storeOutcomes(session, run, chunk, toStored(settled));
-  await noteAccepted(session, origins, [...origins.keys()]);
   await dropRows(session, run, chunk);
   return true;
 }
 
 /** The service has none of a chunk, a person says: it is sent again. @returns as `storeSettled` does. */
 export async function planAgain(session: Session, run: number, chunk: number): Promise<boolean> {
-  if ((await pass(session, run, chunk, "settleNotSent")) === undefined) return false;
+  if (!(await pass(session, run, chunk, "settleNotSent"))) return false;
   await dropOutcomes(session, run, chunk);
   return true;
 }
@@ -172,7 +172,7 @@ export async function forget(
   why?: string,
 ): Promise<boolean> {
   const also = why === undefined ? {} : { detail: why };
-  if ((await pass(session, run, chunk, event, also)) === undefined) return false;
+  if (!(await pass(session, run, chunk, event, also))) return false;
   await dropOutcomes(session, run, chunk);
   const { origins } = await readWhole(session, run, chunk);
   await deleteActions(session, run, chunk, origins);
@@ -184,13 +184,3 @@ const dropRows = (session: Session, run: number, chunk: number): Promise<number>
 
 const dropOutcomes = (session: Session, run: number, chunk: number): Promise<number> =>
   session.run(sql`DELETE FROM outcomes WHERE run = ${run} AND chunk = ${chunk}`);
-
-/** A bad row counts as corrected once every action of its corrected version that is here was accepted. */
-async function noteAccepted(session: Session, origins: readonly Origin[], places: readonly number[]): Promise<void> {
-  const accepted = new Set(places);
-  const others = new Set(origins.filter((_, index) => !accepted.has(index)).map(({ digest }) => digest));
-  await noteCorrected(
-    session,
-    origins.filter(({ digest }) => !others.has(digest)),
-  );
-}

@@ -3,6 +3,7 @@
 import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES, MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import { baseOf } from "../actions/marks.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
@@ -93,7 +94,7 @@ export interface Plan extends Disposable {
   readonly byKey: () => AsyncGenerator<readonly NewAction[]>;
   /** Rows that are reported and not sent, in the order of the input. */
   readonly notSent: () => Generator<RowNotSent>;
-  /** Bad rows, by their digests, whose corrected version the ledger knows. */
+  /** What the corrected versions of bad rows give, where all of it is sent by now, or new. */
   readonly corrected: () => readonly Corrected[];
   /** What is said of every action, and the line of its row; of a bad row that gives none, `bad`. */
   readonly verdicts: () => readonly { readonly line: number; readonly verdict: Verdict | "bad" }[];
@@ -159,7 +160,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
     bodies: () => bodiesOf(store, sorting),
     byKey: () => actionsByKey(store),
     notSent: () => rowsNotSent(store, read),
-    corrected: () => store.all(mode === "adopt" ? CORRECTED_OR_ADOPTED : CORRECTED),
+    corrected: () => correctedIn(store),
     verdicts: () => store.all(VERDICTS),
   };
 }
@@ -197,10 +198,21 @@ function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByA
   return { actions, byAction, newByAction };
 }
 
-const CORRECTED_OR_ADOPTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
-WHERE digest IS NOT NULL AND state IS NULL AND verdict IN ('sent', 'new')`;
-const CORRECTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
-WHERE digest IS NOT NULL AND state IS NULL AND verdict = 'sent' AND why IS NOT 'copy'`;
+const CORRECTING = `SELECT digest, state, subject, kind, mark, verdict FROM row LEFT JOIN action USING (row)
+WHERE digest IS NOT NULL`;
+
+/** Several rows may correct one: it counts once all of them do. */
+function correctedIn(store: Store): readonly Corrected[] {
+  type Found = Corrected & { readonly state: string | null; readonly verdict: Verdict | "bad" | null };
+  const found = Map.groupBy(store.all<Found>(CORRECTING), ({ digest }) => digest);
+  const whole = [...found.values()].filter((rows) =>
+    rows.every(({ state, verdict }) => state === null && (verdict === "new" || verdict === "sent")),
+  );
+  // What was sent before has the mark that it had then, though a resend may have given it the next one.
+  return whole.flat().map(({ digest, subject, kind, mark, verdict }) => ({
+    ...{ digest, subject, kind, mark: verdict === "sent" ? baseOf(mark) : mark },
+  }));
+}
 
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `

@@ -148,7 +148,6 @@ async function streamInput(
 
   const checked = await reportChecked(context, found, (marks) => ledger.reported(marks));
   if (plan.isRefused) return endUnsent(context, options, checked, { otherwise: "nothing new" });
-  if (mode === "judge") await ledger.noteCorrected(plan.corrected());
   const last = (await ledger.runs({ last: 1 })).at(-1);
   if (plan.actions.new === 0) return await endNothingNew(context, options, checked, ledger, { output, last });
 
@@ -236,6 +235,7 @@ async function endNothingNew(
   const { mode, settings } = options;
   const { safeCsv } = settings.environment;
   const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
+  await ledger.noteCorrected(plan.corrected());
   await ledger.noteGuard(plan.guard);
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   return endUnsent(context, options, checked, { otherwise: "nothing new", rejects, doubt });

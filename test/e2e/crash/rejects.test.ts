@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig } from "../../support/interrupted.ts";
+import { emptyRig, processedCount, salesRig } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 
 describe("a process that dies while it adds to a rejects file of an earlier night", () => {
@@ -76,4 +76,33 @@ test("a run that is resumed names the rejects of before, too", { tags: ["long"] 
   expect(resumed.exitCode).toBe(4);
   expect(summaryIn<Summary>(resumed)).toMatchObject({ rejects: [rig.place.path("sales.rejects.csv")] });
   expect(summaryIn<Summary>(resumed).next).toContain("sales.rejects.csv");
+});
+
+test("a bad row whose corrected version was not entered yet does not count as sent, though a part of it was", async () => {
+  const rig = await emptyRig();
+  const { place } = rig;
+  place.write(
+    "tickets.config.yaml",
+    `sources:
+  box:
+    match: "box*"
+    fields: {ticketId: "{Ticket}"}
+    actions:
+      - soldTicket: {fields: {eventId: E, userId: u, price: "1", orderTime: "1780000000"}}
+      - scannedTicket: {when: {At: {empty: false}}, fields: {orderTime: "{At}"}}
+`,
+  );
+  place.write("events.csv", "eventId,currency\nE,EUR\n");
+  const stream = (...files: readonly string[]) => ["stream", ...files, "--env", "playground"];
+  place.write("box.csv", "Ticket,At\nt1,\n");
+  expect((await rig.run(stream("events.csv", "box.csv"))).exitCode).toBe(0);
+  place.write("box.csv", "Ticket,At\nt1,20:00\n");
+  expect((await rig.run([...stream("box.csv"), "--max-invalid", "1"])).exitCode).toBe(4);
+  place.write("box.rejects.csv", place.read("box.rejects.csv").replace("20:00", "1780000100"));
+  const interruption = { kind: "boundary", point: "planned", time: 1 } as const;
+  expect((await rig.run(stream("box.rejects.csv"), { interruption })).killed).toBe(true);
+  expect((await rig.run(stream("box.csv"))).exitCode).toBe(3);
+  expect((await rig.run(stream("box.rejects.csv"))).exitCode).toBe(0);
+  expect((await rig.run(stream("box.csv"))).exitCode).toBe(0);
+  expect(processedCount(rig)).toBe(3);
 });

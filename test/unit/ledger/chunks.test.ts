@@ -63,7 +63,7 @@ describe("a chunk's life", () => {
     for (const state of CHUNK_STATES) {
       const passed = await database.write(async (session) => {
         await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
-        return [(await pass(session, run, 1, event)) !== undefined, (await readChunk(session, run, 1)).state];
+        return [await pass(session, run, 1, event), (await readChunk(session, run, 1)).state];
       });
       const { from, to } = TRANSITIONS[event];
       expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);

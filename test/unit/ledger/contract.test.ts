@@ -273,18 +273,26 @@ describeBoth("a run", (newPlace, it) => {
 });
 
 describeBoth("what a ledger knows beside its runs", (_, it) => {
-  it("the corrected version of a bad row counts once it is accepted, not when an action of it is rejected", async (ledger) => {
-    const sales = ["a", "b", "c"].map((id) => ({ id, digest: id === "c" ? "d2" : "d1" }));
-    const run = await enter(ledger, newRun(), planned([{ sales }]));
-    expect(await ledger.corrected(["d1", "d2"])).toEqual([]);
-    await send(ledger, run, [accepted(1), REJECTED, accepted(3)]);
-    expect(await ledger.corrected(["d1", "d2", "d3"])).toEqual([
-      { digest: "d2", subject: "t:c", kind: "soldTicket", mark: "" },
-    ]);
-    // Or was known before.
-    const known = { digest: "d3", subject: "t:a", kind: "soldTicket", mark: "" } as const;
-    for (let times = 0; times < 2; times += 1) await ledger.noteCorrected([known]);
-    expect(await ledger.corrected(["d3"])).toEqual([known]);
+  it("the corrected version of a bad row counts once all of it was accepted, in whichever chunks and runs", async (ledger) => {
+    const version = (digest: string, ...ids: readonly string[]) =>
+      ids.map((id) => ({ digest, subject: `t:${id}`, kind: "soldTicket", mark: "" }) as const);
+    const noted = async () => (await ledger.corrected(["d1", "d2", "d3"])).map(({ subject }) => subject).sort();
+    await ledger.noteCorrected([...version("d1", "a", "b"), ...version("d2", "c")]);
+    expect(await noted(), "nothing was entered").toEqual([]);
+    const [one, two] = [["b", "a"].map((id) => ({ id, digest: "d1" })), [{ id: "c", digest: "d2" }]];
+    const run = await enter(ledger, newRun(), planned([{ sales: one }, { sales: two }]));
+    await send(ledger, run, [REJECTED, accepted(1)]);
+    expect(await noted(), "b is rejected, c is pending").toEqual([]);
+    await send(ledger, run, [accepted(2)]);
+    expect(await ledger.corrected(["d1", "d2"])).toEqual(version("d2", "c"));
+    await send(ledger, await enter(ledger, newRun(), planned([{ sales: [{ id: "b" }] }])), [accepted(3)]);
+    expect(await noted(), "b came from another row").toEqual(["t:c"]);
+    for (let times = 0; times < 2; times += 1) await ledger.noteCorrected(version("d1", "a"));
+    expect(await noted()).toEqual(["t:a", "t:c"]);
+    await ledger.noteCorrected(version("d1", "new"));
+    expect(await noted(), "of d1, new is not sent").toEqual(["t:c"]);
+    await ledger.noteCorrected(version("d1", "c"));
+    expect(await noted(), "new was given up").toEqual(["t:a", "t:c", "t:c"]);
   });
 
   it("ids that differ only in how they are written", async (ledger) => {
