@@ -77,7 +77,6 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
   const ERRORS = forWalks<readonly [args: readonly string[], way: RegExp]>(
     [
       [["strem", "sales.csv"], /stream/],
-      [["check", "sales.csv"], /Did you mean validate\?/],
       [["stream"], /files/],
       [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=5001"], /5000/],
       [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=0"], /1 to 5000/],

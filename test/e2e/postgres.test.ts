@@ -155,7 +155,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
     [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
     [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
     [`${server.url}?sslmode=prefer`, 2, "has an sslmode that doesn't decide whether TLS is used", "postgres://"],
-    [`${server.url}?sslkey=x`, 2, "says sslkey, which the config says", "postgres://"],
+    [`${server.url}?sslkey=x`, 2, "says sslkey; NODE_EXTRA_CA_CERTS names authorities", "postgres://"],
     [`postgres://tickets:${SECRET}@${at}/ledgers`, 2, "authentication failed", "Check the user and the password"],
     [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
     [server.url.replace("/ledgers", "/none"), 2, "there is no such database", "Create it"],
