@@ -60,7 +60,7 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     await page.getByRole("heading", { name: "Ticket T7" }).waitFor();
     await page.goto(`${rig.sandbox.url}/#/`);
     await page.locator("tbody tr", { hasText: "1 newEvent, 199 soldTicket" }).waitFor();
-    await page.getByRole("link", { name: "request 7", exact: true }).click();
+    await page.getByRole("link", { name: "request 7", exact: true }).press("Enter");
     await page.getByRole("heading", { name: "Request 7" }).waitFor();
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("link", { name: "T1270", exact: true }).waitFor();
