@@ -145,7 +145,7 @@ export async function storeAnswers(
   return part;
 }
 
-/** The service has all of a chunk, a person says. @returns false where nobody is asked about it any more. */
+/** A person says that the service has all of a chunk. @returns false if it waits for no decision any more. */
 export async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
   if (!(await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
   const { origins, stored } = await readWhole(session, run, chunk);
