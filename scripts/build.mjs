@@ -44,7 +44,7 @@ const inParts = {
  * a thread or a small command reads comes before what it does not need. All else goes where it is used.
  */
 const FILES = {
-  start: ["actions/text", "cli/version", "failure"],
+  start: ["text", "cli/version", "failure"],
   common: [...["actions/actions", "actions/fields", "actions/rejects-columns", "actions/json"]],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],

@@ -2,10 +2,10 @@
 
 import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
-import { cleanLines, cleanText } from "./actions/text.ts";
 import type { Explained } from "./cli/run-command.ts";
 import { isVersionAsked, version } from "./cli/version.ts";
 import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop, type StopSignal } from "./failure.ts";
+import { cleanLines, cleanText } from "./text.ts";
 
 const stop = new AbortController();
 const abort = new AbortController();

@@ -6,6 +6,7 @@
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { codePoints } from "../text.ts";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec } from "./fields.ts";
@@ -13,7 +14,6 @@ import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
-import { codePoints } from "./text.ts";
 import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
 
 export const U64_MAX = 18446744073709551615n;

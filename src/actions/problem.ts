@@ -1,4 +1,4 @@
-import { cleanText } from "./text.ts";
+import { cleanText } from "../text.ts";
 
 export const SEVERITIES = ["off", "warn", "error"] as const;
 export type Severity = (typeof SEVERITIES)[number];

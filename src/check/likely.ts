@@ -6,7 +6,7 @@ import { isUsualUrl } from "../actions/kinds.ts";
 import { FORMULA_ERROR, mangled, NO_VALUE, whole } from "../actions/mangled.ts";
 import { markupIn } from "../actions/markup.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
-import { cleanText, quoted } from "../actions/text.ts";
+import { cleanText, quoted } from "../text.ts";
 
 interface Flaw {
   readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";

@@ -2,7 +2,7 @@
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import { about, type Finding } from "../actions/problem.ts";
-import { count } from "../actions/text.ts";
+import { count } from "../text.ts";
 
 /** The currency of an event where it is known, and its decimals where they are. */
 export interface Pricing {

@@ -2,8 +2,8 @@
 
 import type { FieldName } from "../actions/fields.ts";
 import { about, type Finding } from "../actions/problem.ts";
-import { utcText } from "../actions/text.ts";
 import { NONE } from "../actions/validate.ts";
+import { utcText } from "../text.ts";
 
 /** 2009-01-01: there was no blockchain before, and no ticket on it. */
 const EARLIEST_ORDER = 1_230_768_000;

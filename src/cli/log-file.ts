@@ -2,9 +2,9 @@
 
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 
 export interface LogFile extends Disposable {
   /** Appends a line. Returns why that failed, the first time that it did; from then on nothing is written. */

@@ -1,7 +1,7 @@
 /** A line of a log: one JSON object, without what would steer a terminal. */
 
-import { cleanLines, escapeUnseen } from "../actions/text.ts";
 import type { LogEvent } from "../commands/log-events.ts";
+import { cleanLines, escapeUnseen } from "../text.ts";
 
 export type LogLevel = "info" | "warn" | "error";
 

@@ -1,8 +1,8 @@
 /** The command line: makes commander's program of the table of commands, and runs it. */
 
 import { Argument, Command, CommanderError, Option } from "commander";
-import { cleanLines } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
+import { cleanLines } from "../text.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
 import { HEADINGS } from "./flags.ts";
 import { formatHelp, formatItem, helpEnd, welcome, wrapped } from "./help.ts";

@@ -3,11 +3,11 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import { cleanLines, cleanText, count, escapeUnseen, number } from "../actions/text.ts";
 import type { LogEvent } from "../commands/log-events.ts";
 import type { Findings, Reporter } from "../commands/reporter.ts";
 import { seconds } from "../commands/summary.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
+import { cleanLines, cleanText, count, escapeUnseen, number } from "../text.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LogLevel, logLine } from "./log-line.ts";
 import { wrapLines } from "./wrap.ts";

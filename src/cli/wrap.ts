@@ -1,6 +1,6 @@
 /** Lines that break between words. */
 
-import { textWidth } from "../actions/text.ts";
+import { textWidth } from "../text.ts";
 
 /** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
 const COMMAND = /(?:^|(?<=\s))(?:npx )?tickets (?=[a-z]+(?: |$)).*$/;

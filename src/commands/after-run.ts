@@ -1,10 +1,10 @@
 /** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
 
-import { cleanText } from "../actions/text.ts";
 import { describeProgram } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { runProgram } from "../config/program.ts";
 import { Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { Trace } from "./trace.ts";
 

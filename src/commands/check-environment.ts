@@ -1,6 +1,5 @@
 /** `tickets env --check`: whether the service can be reached and accepts the key, as far as that shows without sending an action. */
 
-import { cleanText } from "../actions/text.ts";
 import { describeKeySource, displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -9,6 +8,7 @@ import { connectorTo, openService } from "../run/session.ts";
 import { describe, type Exchange } from "../send/answer.ts";
 import { pathOf } from "../send/ask-statuses.ts";
 import { readStatus } from "../send/status-answer.ts";
+import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { EnvOptions } from "./env.ts";
 import { openSettings } from "./run-context.ts";

@@ -2,7 +2,6 @@
 
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import { cleanText, displayPath } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { describeKeySource, describeProgram, displayOrigin, listEnvironments } from "../config/declared.ts";
 import { formatDuration } from "../config/duration.ts";
@@ -16,6 +15,7 @@ import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
 import { defaultOutput } from "../run/outputs.ts";
 import { configOf, conflictOf, trustConfig as trust } from "../run/settings.ts";
 import { proxyOf } from "../send/proxy.ts";
+import { cleanText, displayPath } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";

@@ -3,13 +3,13 @@
 import { lstatSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import { setAside } from "../disk/files.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { EXAMPLE } from "../init/example.ts";
 import { type GuessedSource, guessConfig } from "../init/guess.ts";
 import { samplesOf } from "../init/samples.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
+import { cleanText, count, displayPath, inShell } from "../text.ts";
 import { makeOutputFolder } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import type { Given } from "./options.ts";

@@ -1,11 +1,11 @@
 /** The words of an input: how it is read, what was found in it, what is new of it, and why nothing of it is sent. */
 
 import { isFieldName } from "../actions/fields.ts";
-import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
 import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput, RunEvent } from "../run/progress.ts";
 import type { NothingSent } from "../run/stream.ts";
 import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
+import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import type { Findings, Reporter } from "./reporter.ts";

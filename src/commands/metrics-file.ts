@@ -2,11 +2,11 @@
 
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { cleanText } from "../actions/text.ts";
 import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
 import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";
+import { cleanText } from "../text.ts";
 
 /** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */
 export interface Metrics {

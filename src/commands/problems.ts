@@ -1,11 +1,11 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
 import { type Problem, placeText } from "../actions/problem.ts";
-import { andMore, cleanText, count, masked, number } from "../actions/text.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Tally } from "../plan/problems.ts";
 import type { CheckedInput } from "../run/progress.ts";
+import { andMore, cleanText, count, masked, number } from "../text.ts";
 import type { Findings } from "./reporter.ts";
 
 /** Examples in a block; `--json` gives all that were kept. */

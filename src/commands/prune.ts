@@ -1,10 +1,10 @@
 /** `tickets prune`: frees disk space: what was sent of old runs. Identities and promises stay for ever. */
 
-import { count } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
 import { openSession } from "../run/session.ts";
+import { count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";

@@ -1,7 +1,6 @@
 /** `tickets status --remote`: asks the service what has become of its promises, and keeps the answers in the ledger. It takes no lock. */
 
 import { placeText } from "../actions/problem.ts";
-import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
@@ -13,6 +12,7 @@ import { connectorTo, openService, type Service } from "../run/session.ts";
 import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
+import { cleanText, count, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";

@@ -1,14 +1,14 @@
 /** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
 
-import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
 import { type Problem, placeText } from "../actions/problem.ts";
-import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Chunk, Run } from "../ledger/ledger.ts";
+import { decideChunkCommand, statusCommand } from "../next-command.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import type { EventCount, RunFigures } from "../run/report.ts";
 import { ALL_RULES } from "../run/settings.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
+import { cleanText, count, number } from "../text.ts";
 import type { Block, Group, Section, Table } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";

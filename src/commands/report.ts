@@ -1,7 +1,6 @@
 /** A report in words: what a command came to, or what the ledger knows of a run. */
 
 import { hostname, release } from "node:os";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
@@ -10,6 +9,7 @@ import type { RowCounts } from "../plan/plan.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
+import { cleanText, count, displayPath, number } from "../text.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";

@@ -1,8 +1,8 @@
 /** `--report`: has a command leave a page about what it did. */
 
-import { resultsReportCommand } from "../actions/next-command.ts";
-import { displayPath } from "../actions/text.ts";
 import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
+import { resultsReportCommand } from "../next-command.ts";
+import { displayPath } from "../text.ts";
 import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import type { Given } from "./options.ts";

@@ -1,10 +1,10 @@
 /** What a command gives the core: its surroundings, its sandbox and its words. */
 
-import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { BuiltInService, RunContext } from "../run/context.ts";
 import { sandboxStatePath } from "../run/ledger-of.ts";
 import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
+import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
 import { progressOf } from "./words.ts";
 

@@ -1,12 +1,12 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
 import { placeText } from "../actions/problem.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
 import { ITEM_DOUBTS } from "../send/answer.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
+import { cleanText, count, displayPath, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";

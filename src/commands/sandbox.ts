@@ -3,7 +3,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cleanText, count } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
@@ -14,6 +13,7 @@ import { readFaultFile } from "../sandbox/fault-text.ts";
 import { startSandbox } from "../sandbox/server.ts";
 import { findKey } from "../sandbox/service-key.ts";
 import { closeState } from "../sandbox/state.ts";
+import { cleanText, count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";

@@ -1,9 +1,9 @@
 /** Why a service can't be worked with, in the words that sending and asking share. */
 
-import { cleanText, count } from "../actions/text.ts";
 import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { isProxyAsking, proxyOf } from "../send/proxy.ts";
+import { cleanText, count } from "../text.ts";
 
 /** The gateway's plain answer to a wrong key; any other is shown, without blaming the key. */
 const FORBIDDEN = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/;

@@ -1,14 +1,14 @@
 /** `tickets settle`: a person says what became of a chunk, closes a run, or pauses it. */
 
 import { isOnce } from "../actions/marks.ts";
-import { decideChunkCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
 import { placeText } from "../actions/problem.ts";
-import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
+import { decideChunkCommand, settleCommand, statusCommand } from "../next-command.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
 import { type SettleSettings, settle as settleRun } from "../run/settle.ts";
+import { cleanText, count, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";

@@ -3,7 +3,7 @@
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { type FieldName, isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { cleanText, masked } from "../actions/text.ts";
+import { cleanText, masked } from "../text.ts";
 
 /** Shown of every action that has them. Of an update all it carries is shown: it has nothing else. */
 const SHOWN: ReadonlySet<string> = new Set(["userId", "to", "price", "orderTime"] satisfies FieldName[]);

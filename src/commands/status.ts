@@ -2,13 +2,12 @@
 
 import { basename } from "node:path";
 import { stringifyJson } from "../actions/json.ts";
-import { resumeCommand } from "../actions/next-command.ts";
-import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
+import { resumeCommand } from "../next-command.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
 import {
@@ -22,6 +21,7 @@ import {
   waitsForPerson,
 } from "../run/status.ts";
 import { hasUnsentRows } from "../run/summary.ts";
+import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";

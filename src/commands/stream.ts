@@ -1,9 +1,9 @@
 /** `tickets stream`: check, plan, send, and keep every promise. */
 
-import { resultsCommand, workCommand } from "../actions/next-command.ts";
-import { count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { resultsCommand, workCommand } from "../next-command.ts";
 import { dryRun as dryRunOf, type StreamResult, stream as streamInput } from "../run/stream.ts";
+import { count, displayPath, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { sayNothingSent } from "./input-words.ts";
 import type { InputOptions, Options } from "./options.ts";

@@ -1,9 +1,9 @@
 /** What a command, a run or a chunk came to, in words. */
 
-import { cleanText, count, number } from "../actions/text.ts";
 import type { Chunk, Settlement } from "../ledger/ledger.ts";
 import type { ActionCounts, RowCounts } from "../plan/plan.ts";
 import type { Summary } from "../run/summary.ts";
+import { cleanText, count, number } from "../text.ts";
 import type { localTimes } from "./local-time.ts";
 
 /** `20 actions: 18 accepted, 2 rejected`: every part that is not zero. */

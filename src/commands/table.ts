@@ -1,6 +1,6 @@
 /** Rows for people: a table where it is narrow enough, else one line for each value. */
 
-import { textWidth } from "../actions/text.ts";
+import { textWidth } from "../text.ts";
 
 /** What a row has in each column; texts are clean already. */
 export type TableRow = readonly string[];

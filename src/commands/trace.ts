@@ -1,7 +1,6 @@
 /** What a command leaves behind of itself in the ledger of the environment that it used. */
 
 import { hostname } from "node:os";
-import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Invocation } from "../ledger/ledger.ts";
 import { noteInvocationOf } from "../run/ledger-of.ts";
@@ -9,6 +8,7 @@ import type { CheckedInput } from "../run/progress.ts";
 import { userName } from "../run/session.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
+import { cleanText } from "../text.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Filled in by the command as it goes; written when its exit code is known. A report is made of it too. */

@@ -1,11 +1,11 @@
 /** `tickets validate`: check only. */
 
-import { count } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { plan as planInput } from "../run/validate.ts";
+import { count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";

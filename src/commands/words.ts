@@ -1,13 +1,13 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { resultsCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import type { LockHolder, Settlement } from "../ledger/ledger.ts";
+import { resultsCommand } from "../next-command.ts";
 import type { OpenedLedger, Progress, RunEvent } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
+import { cleanText, count, displayPath, number } from "../text.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";

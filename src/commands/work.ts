@@ -1,7 +1,7 @@
 /** `tickets work`: send what was published, here or on other machines. */
 
-import { count, number } from "../actions/text.ts";
 import { type WorkSettings, work as workOnRuns } from "../run/work.ts";
+import { count, number } from "../text.ts";
 import { afterRun } from "./after-run.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";

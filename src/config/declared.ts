@@ -1,7 +1,7 @@
 /** What configs and variables say of environments: which there are, their address, and where their key is. */
 
-import { displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { displayPath } from "../text.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Config, originOf } from "./config.ts";
 import type { Program } from "./program.ts";

@@ -1,5 +1,5 @@
-import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 
 const UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 const DURATION = /^(?:(?<d>\d+)d)?(?:(?<h>\d+)h)?(?:(?<m>\d+)m(?!s))?(?:(?<s>\d+)s)?(?:(?<ms>\d+)ms)?$/;

@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText, quoted } from "../text.ts";
 import { type Config, originOf } from "./config.ts";
 import {
   baseUrlOf,

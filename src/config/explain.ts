@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
 import { IS_MISSING } from "../map/source.ts";
+import { cleanText } from "../text.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt, valueAt } from "./document.ts";
 import { VARIABLES } from "./settings.ts";
 

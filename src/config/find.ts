@@ -3,8 +3,8 @@
 import { lstat, stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { cosmiconfig } from "cosmiconfig";
-import { displayPath } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { displayPath } from "../text.ts";
 import type { ConfigDocument } from "./document.ts";
 import { toPath, userConfigDirectory } from "./paths.ts";
 import { readSmall, whyUnreadable } from "./small-file.ts";

@@ -2,8 +2,8 @@
 
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
-import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import { describeKeySource, type KeySource } from "./declared.ts";
 import type { Program } from "./program.ts";
 import { type Refuse, readSmall, warningOfMode } from "./small-file.ts";

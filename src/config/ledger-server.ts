@@ -1,7 +1,7 @@
 /** Where the ledger of an environment is when a database server holds it, and how its address is read and checked. */
 
-import { cleanText, displayPath } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText, displayPath } from "../text.ts";
 import { LOOPBACK } from "./base-url.ts";
 import type { Config } from "./config.ts";
 import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource } from "./declared.ts";

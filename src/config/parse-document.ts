@@ -14,8 +14,8 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { cleanText } from "../actions/text.ts";
 import { askedIn } from "../map/template.ts";
+import { cleanText } from "../text.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, type Position, pathKey } from "./document.ts";
 
 /** Far above any honest config; an alias of aliases grows past it quickly. */

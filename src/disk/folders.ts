@@ -2,8 +2,8 @@
 
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 
 /**
  * Makes a folder and what is missing above it, so that it survives a power cut. Node's own way never ends where a file

@@ -1,7 +1,7 @@
 /** The columns whose values decide what a row gives. `expect` lists their values, and `when` asks which of them give the action. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 import type { Column } from "./evidence.ts";
 import type { View } from "./fields.ts";
 import { areLogStates, areStatuses, namesLoss, namesRowKind, says } from "./header-words.ts";

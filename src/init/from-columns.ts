@@ -2,8 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
 import { askedIn } from "../map/template.ts";
+import { cleanText } from "../text.ts";
 import { actionItem, currencyExpected, decidingOf, expectLines, itemsOf, oneExpected } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";

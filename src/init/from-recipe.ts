@@ -5,9 +5,9 @@
 
 import { type Document, isMap, isSeq, type Node, parseDocument } from "yaml";
 import { fold } from "../actions/nearest.ts";
-import { cleanText } from "../actions/text.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
 import { readerOf } from "../map/likely-formats.ts";
+import { cleanText } from "../text.ts";
 import { expectLines } from "./conditions.ts";
 import { type Column, type Evidence, hasColumn } from "./evidence.ts";
 import { type Body, csvLines } from "./from-columns.ts";

@@ -4,8 +4,8 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { cleanText, quoted } from "../actions/text.ts";
 import { askedIn } from "../map/template.ts";
+import { cleanText, quoted } from "../text.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { type Body, type FromColumns, fromColumns } from "./from-columns.ts";

@@ -1,8 +1,8 @@
 /** Rules for prices: which column, how its amounts are written, and what they are divided by. */
 
 import { currencyDigits } from "../actions/currencies.ts";
-import { cleanText, quoted } from "../actions/text.ts";
 import { divideAmount } from "../map/amount.ts";
+import { cleanText, quoted } from "../text.ts";
 import { type Column, MOST_WORDS, textIn } from "./evidence.ts";
 import { minorUnitsIn, namesLoss, namesOrder, says } from "./header-words.ts";
 import { called, countIn, type Roles } from "./roles.ts";

@@ -3,10 +3,9 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
-import { validateCommand } from "../actions/next-command.ts";
 import { placeText } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { validateCommand } from "../next-command.ts";
 import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
 import { Utf8Watch } from "../read/encoding.ts";
@@ -16,6 +15,7 @@ import { resolveInputs } from "../read/inputs.ts";
 import { HoldsLists } from "../read/json-array.ts";
 import { NoHeader } from "../read/refused.ts";
 import type { Row } from "../read/row.ts";
+import { cleanText } from "../text.ts";
 import type { Sample } from "./evidence.ts";
 import { tableOfObjects } from "./json-table.ts";
 

@@ -1,7 +1,7 @@
 /** Rules for tickets: how many of them a row is, and their ids. */
 
 import { fold } from "../actions/nearest.ts";
-import { cleanText, quoted } from "../actions/text.ts";
+import { cleanText, quoted } from "../text.ts";
 import { type Column, idForm, textIn } from "./evidence.ts";
 import { isIdName, isIdOfOther, joinedWords, namesTickets, wordsOf } from "./header-words.ts";
 import type { Roles } from "./roles.ts";

@@ -3,8 +3,8 @@
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
-import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../map/template.ts";
+import { cleanText, quoted } from "../text.ts";
 import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
 import { isIdName, namesTime, type TimeKind, wordsOf } from "./header-words.ts";
 import { called, type Roles } from "./roles.ts";

@@ -1,7 +1,7 @@
 /** A config as data, with notes beside its keys and questions for its user, and the YAML that is written of it. */
 
-import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../map/template.ts";
+import { cleanText, quoted } from "../text.ts";
 import type { Column } from "./evidence.ts";
 
 /** A key of the config with its value, or a comment on a line of its own. */

@@ -1,7 +1,7 @@
 /** What promises files say, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
-import { importCommand, settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
+import { importCommand, settleCommand } from "../next-command.ts";
 import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
 import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";

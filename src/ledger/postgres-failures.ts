@@ -1,7 +1,7 @@
 /** What a database server says, or the connection to it, in words that say what to do. */
 
-import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import type { ServerFacts } from "./workers.ts";
 
 /** An error of the server, or of the connection to it. */

@@ -1,8 +1,8 @@
 /** What SQLite and the file system say, as failures of the ledger. */
 
 import { dirname } from "node:path";
-import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
+import { cleanText } from "../text.ts";
 
 interface Words {
   /** Of the system, or of SQLite (sqlite.org/rescode.html): the primary code where the extended one says nothing more. */

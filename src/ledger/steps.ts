@@ -1,7 +1,7 @@
 /** What a sender notes about its chunks, and what becomes of their actions. Whenever the process dies, the ledger knows what may have been sent. */
 
-import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { cleanText } from "../text.ts";
 import { deleteActions } from "./actions.ts";
 import { beginAttempt, doubtVanished, endAttempt, holdsLane, selectAttempts } from "./attempts.ts";
 import {

@@ -2,7 +2,7 @@
 
 import type { FieldName } from "../actions/fields.ts";
 import { placeText } from "../actions/problem.ts";
-import { quoted } from "../actions/text.ts";
+import { quoted } from "../text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
 

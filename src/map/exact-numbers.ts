@@ -1,8 +1,8 @@
 import { ExactNumber } from "../actions/exact-number.ts";
 import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";
+import { cleanText } from "../text.ts";
 import type { MappingRule } from "./rules.ts";
 
 /**

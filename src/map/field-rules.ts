@@ -6,7 +6,7 @@ import { type FieldKind, type FieldName, fieldSpec, numberOf } from "../actions/
 import { mangled } from "../actions/mangled.ts";
 import type { Finding } from "../actions/problem.ts";
 import { ACTION_RULES } from "../actions/rules.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 import { compileAttributes } from "./attributes.ts";
 import { looseNumber } from "./exact-numbers.ts";
 import { type NamedFile, refuseFixedDate } from "./file-date.ts";

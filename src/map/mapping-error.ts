@@ -1,5 +1,5 @@
-import { quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { quoted } from "../text.ts";
 
 /** Keys and indexes from the top of the config, such as `["sources", "orders", "actions", 1]`. */
 export type RulePath = readonly (string | number)[];

@@ -3,7 +3,7 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import { type FieldName, numberOf } from "../actions/fields.ts";
-import { number } from "../actions/text.ts";
+import { number } from "../text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 
 const IDS: readonly (readonly [FieldName, number])[] = [

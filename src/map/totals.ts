@@ -2,8 +2,8 @@
 
 import { numberOf } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
-import { quoted } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";
+import { quoted } from "../text.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
 import type { MappingRule } from "./rules.ts";
 

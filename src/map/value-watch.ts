@@ -3,7 +3,7 @@
 import { distance } from "fastest-levenshtein";
 import { foldSpelling } from "../actions/nearest.ts";
 import { lineText } from "../actions/problem.ts";
-import { andMore, cleanText, quoted } from "../actions/text.ts";
+import { andMore, cleanText, quoted } from "../text.ts";
 import { digestHex } from "./row-digest.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";

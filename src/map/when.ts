@@ -1,6 +1,6 @@
 /** Conditions of rows, and why a row that meets none gives nothing. */
 
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 import { amountsIn } from "./likely-formats.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";

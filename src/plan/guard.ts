@@ -2,8 +2,8 @@
 
 import { isActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote, Ledger } from "../ledger/ledger.ts";
+import { cleanText } from "../text.ts";
 import type { Recognised } from "./judge.ts";
 import type { Made } from "./made.ts";
 import type { RowsRead } from "./rows-read.ts";

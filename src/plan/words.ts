@@ -5,8 +5,8 @@ import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { about, type Finding, placeText, type SourceLine } from "../actions/problem.ts";
-import { cleanText, masked, quoted, utcText } from "../actions/text.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
+import { cleanText, masked, quoted, utcText } from "../text.ts";
 import type { Item } from "./verdicts.ts";
 
 /** Where what a finding names can be looked up. */

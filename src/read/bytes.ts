@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import { type Compression, type InputFile, shownName } from "./input-file.ts";
 import {
   type Clock,

@@ -1,7 +1,7 @@
 /** Findings about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
 
 import type { Finding } from "../actions/problem.ts";
-import { count, number, quoted } from "../actions/text.ts";
+import { count, number, quoted } from "../text.ts";
 import { decodeForMessage } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";

@@ -1,7 +1,7 @@
 /** Rows of a table that can't be used as they are, or are hardly meant so. */
 
 import { fold } from "../actions/nearest.ts";
-import { cleanText, count, escapeUnseen, number } from "../actions/text.ts";
+import { cleanText, count, escapeUnseen, number } from "../text.ts";
 import type { DeclaredDialect, QuoteFault } from "./csv-records.ts";
 import { malformed, type ReaderFinding, type Row, rawText } from "./row.ts";
 

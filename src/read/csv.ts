@@ -1,8 +1,8 @@
 /** Tables: their header, and each record as a row. */
 
 import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
-import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import {
   cellCountRow,
   HeaderAgain,

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText, WINDOWS_1252_HIGH } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText, WINDOWS_1252_HIGH } from "../text.ts";
 
 /** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
 const COMMON_LABELS =

@@ -1,6 +1,6 @@
 /** The files that a command reads, and the forms that they may have. */
 
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 
 export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];

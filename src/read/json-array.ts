@@ -1,5 +1,5 @@
-import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { cleanText } from "../text.ts";
 import { invalidJson, toObjectRow } from "./json-row.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
 

@@ -3,7 +3,7 @@
 import { isJsonObject } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 import { MAX_RAW_BYTES, malformed, type Row } from "./row.ts";
 
 /** Real rows nest five deep. What nests deeper than this would exhaust the stack of whatever walks it. */

@@ -1,7 +1,7 @@
 /** Files that hold no export, and tables whose first line is no header: named for what they are before anything is read. */
 
-import { quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { quoted } from "../text.ts";
 import { cellsOfRecord } from "./csv-records.ts";
 import { type InputFile, shownName } from "./input-file.ts";
 import type { Row } from "./row.ts";

@@ -1,10 +1,10 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
 import { parseJson } from "../actions/json.ts";
-import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { resumeCommand, settleCommand } from "../next-command.ts";
 import { pause } from "../send/clock.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";

@@ -2,12 +2,12 @@
 
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
+import { cleanText } from "../text.ts";
 import type { RunContext } from "./context.ts";
 
 /** The environment's lock among those of its ledger. */

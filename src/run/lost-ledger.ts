@@ -3,13 +3,13 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { importCommand } from "../actions/next-command.ts";
-import { andMore, cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { appendJournal, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { findLedger } from "../ledger/open.ts";
+import { importCommand } from "../next-command.ts";
+import { andMore, cleanText, count, displayPath, inShell } from "../text.ts";
 import { JOURNAL, journalPath } from "./ledger-of.ts";
 
 /** Notes outside the ledger that a run is sent, so that a lost or older one is noticed. After it resolves, the line is on disk. */

@@ -3,7 +3,6 @@
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
-import { cleanText, displayPath } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
@@ -23,6 +22,7 @@ import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
 import { INPUT_RULES } from "../read/rules.ts";
+import { cleanText, displayPath } from "../text.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {

@@ -3,10 +3,10 @@
 import { constants } from "node:fs";
 import { access, lstat, open, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { displayPath, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
+import { displayPath, quoted } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";

@@ -2,12 +2,12 @@
 
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { resultsCommand } from "../actions/next-command.ts";
-import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type JournalEntry, readJournal } from "../ledger/journal.ts";
 import type { Imported, ImportedRun, Run } from "../ledger/ledger.ts";
+import { resultsCommand } from "../next-command.ts";
+import { cleanText, displayPath } from "../text.ts";
 import { adoptPromises, isPlainFile } from "../write/output-file.ts";
 import { promiseFormat } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";

@@ -1,9 +1,9 @@
 /** Goes on with runs: the one that a person names, and those that come before anything new. */
 
-import { statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
+import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { namedRun, whyItWaits } from "./runs.ts";

@@ -2,10 +2,10 @@
 
 import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { closeCommand, resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Attempt, Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import { closeCommand, resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../next-command.ts";
 import type { RowCounts } from "../plan/plan.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { LOCK } from "./ledger-of.ts";

@@ -2,8 +2,6 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
-import { displayPath } from "../actions/text.ts";
 import { allRules } from "../check/rules.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
@@ -13,8 +11,10 @@ import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
 import { findLedger } from "../ledger/open.ts";
 import { MAPPING_RULES } from "../map/rules.ts";
+import { importCommand, resultsCommand, statusCommand } from "../next-command.ts";
 import { PLAN_RULES } from "../plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
+import { displayPath } from "../text.ts";
 import type { RunContext } from "./context.ts";
 
 /** The rules of all checks. */

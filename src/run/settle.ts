@@ -1,10 +1,10 @@
 /** A person says what became of a chunk, closes a run, or pauses it. */
 
-import { closeCommand, decideChunkCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
+import { closeCommand, decideChunkCommand, settleCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";

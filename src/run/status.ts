@@ -1,10 +1,10 @@
 /** What an environment's ledger says of its runs, and of one ticket, event or promise. Takes no lock. */
 
-import { statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
+import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";

@@ -1,16 +1,10 @@
 /** Check, plan, enter, send, and keep every promise. */
 
-import {
-  resultsCommand,
-  settleCommand,
-  streamCommand,
-  streamOfRejects,
-  validateCommand,
-} from "../actions/next-command.ts";
-import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
+import { resultsCommand, settleCommand, streamCommand, streamOfRejects, validateCommand } from "../next-command.ts";
+import { inShell } from "../text.ts";
 import type { RunContext } from "./context.ts";
 import { adoptRun, enterRun, planFolder, removeLeftPlans, toRun } from "./enter.ts";
 import { findLedgerOf } from "./ledger-of.ts";

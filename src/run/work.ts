@@ -1,10 +1,10 @@
 /** Sends what other processes have published: lanes of the oldest open run, as many at a time as were asked for, one run after the other. */
 
-import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import type { Workers } from "../ledger/workers.ts";
+import { resumeCommand, settleCommand } from "../next-command.ts";
 import { pause } from "../send/clock.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { endOf, sendFrom, stopAfter } from "./carry-out.ts";

@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
-import { number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import { number } from "../text.ts";
 import { echoed, type Ids, readItem } from "./item.ts";
 import { eventsOf, perform, RELAXABLE_RULES, type Refusal, type Register, WITHHELD } from "./lifecycle.ts";
 import { openState, type ProcessedAction } from "./state.ts";

@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { quotedInShell } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { quotedInShell } from "../text.ts";
 
 const KEY_VARIABLE = "TICKETS_SANDBOX_API_KEY";
 

@@ -1,9 +1,9 @@
 /** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
 
-import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
+import { cleanText } from "../text.ts";
 import { type Exchange, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince, pause } from "./clock.ts";

@@ -2,7 +2,7 @@
 
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
-import { cleanText } from "../actions/text.ts";
+import { cleanText } from "../text.ts";
 import { type AnswerHeaders, describe, type Exchange, shownOf } from "./answer.ts";
 
 export type StatusReading =

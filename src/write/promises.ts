@@ -3,8 +3,8 @@
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { withNul } from "../actions/nul.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/rejects-columns.ts";
-import { escapeUnseen } from "../actions/text.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
+import { escapeUnseen } from "../text.ts";
 import { csvText } from "./csv.ts";
 
 const FORMATS = ["ndjson", "csv"] as const;

@@ -1,8 +1,8 @@
 /** Why the service rejected an action, in a sentence. Its answer stands whole in the promises file. */
 
 import { parseJson } from "../actions/json.ts";
-import { cleanText } from "../actions/text.ts";
 import type { Item } from "../ledger/ledger.ts";
+import { cleanText } from "../text.ts";
 
 /** Where services say why; no specification of theirs is known, so that nothing is taken for granted. */
 const WORDS: ReadonlySet<string> = new Set(["message", "reason", "detail", "details", "description", "title"]);

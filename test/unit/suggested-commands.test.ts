@@ -10,7 +10,7 @@ const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 /** Notes in a config tell of commands in sentences. */
 const files = globSync("**/*.ts", { cwd: SRC, ignore: ["init/recipes/*.ts"] });
 
-const MADE = "actions/next-command.ts";
+const MADE = "next-command.ts";
 const others = files.filter((path) => path !== MADE);
 
 /** A command that ends in the flags of its environment, with what follows: more of it, or the end of the line or the text. */

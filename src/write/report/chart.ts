@@ -1,6 +1,6 @@
 /** Pictures as SVG without script or style of their own: the page's style colours them, in light and in dark. */
 
-import { number } from "../../actions/text.ts";
+import { number } from "../../text.ts";
 import { type Html, html } from "./html.ts";
 import type { Tone } from "./report.ts";
 import type { RequestEnd, SendingTimes } from "./sending-times.ts";

@@ -1,6 +1,6 @@
 /** Figures in words. */
 
-import { number } from "../../actions/text.ts";
+import { number } from "../../text.ts";
 
 /** `850 ms`, `1.2 s`, `4 min 5 s`, `3 h 10 min`: what matters of a duration. */
 export function durationText(ms: number): string {

@@ -1,6 +1,6 @@
 /** HTML that is safe whatever text it holds: a template whose values are escaped unless they are HTML themselves. */
 
-import { cleanText } from "../../actions/text.ts";
+import { cleanText } from "../../text.ts";
 
 /** Text that is HTML already. */
 export class Html {

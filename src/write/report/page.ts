@@ -1,7 +1,7 @@
 /** A report as one HTML page that needs nothing else: no network, no script. */
 
 import { createHash } from "node:crypto";
-import { count, number } from "../../actions/text.ts";
+import { count, number } from "../../text.ts";
 import { requestTimes, stackedBar } from "./chart.ts";
 import { durationText } from "./figures.ts";
 import { Html, html, NOTHING } from "./html.ts";

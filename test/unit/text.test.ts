@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fold, nearest } from "../../../src/actions/nearest.ts";
-import { cleanText, codePoints, escapeUnseen, textWidth } from "../../../src/actions/text.ts";
-import { codePoint } from "../../support/texts.ts";
+import { fold, nearest } from "../../src/actions/nearest.ts";
+import { cleanText, codePoints, escapeUnseen, textWidth } from "../../src/text.ts";
+import { codePoint } from "../support/texts.ts";
 
 describe("text for people", () => {
   it.each([
