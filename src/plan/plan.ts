@@ -132,7 +132,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   if (read.hasPositions || order === "time") {
     const { orderByPosition, orderByTime } = await import("./order.ts");
     if (read.hasPositions) orderByPosition(store);
-    if (order === "time") orderByTime(store, signal);
+    if (order === "time") orderByTime(store);
   }
   const shows = (input: number): boolean => guards.shows(read.inputs[input]?.readAs ?? "");
   const {
