@@ -58,20 +58,20 @@ export interface Unusual {
 
 /** What some rows came to. */
 export interface Batch {
-  readonly looked: readonly Looked[];
+  readonly looked: Looked[];
   /** By the row's index. */
-  readonly unusual: ReadonlyMap<number, Unusual>;
+  readonly unusual: Map<number, Unusual>;
   readonly rows: number;
   /** Of the file so far, as it is stored. */
   readonly bytes: number;
-  readonly skipReasons: ReadonlyMap<string, number>;
-  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  readonly skipReasons: Map<string, number>;
+  readonly eventOnlyReasons: Map<string, number>;
   /** The first row of the file that is from rejects, and the first that is not, where JSON rows show it. */
-  readonly kinds: readonly { readonly isRejects: boolean; readonly line: number }[];
+  readonly kinds: { readonly isRejects: boolean; readonly line: number }[];
   /** Rows beyond the limit were left out. */
   readonly isCut: boolean;
   /** Part of the file can't be read as rows. */
-  readonly isUnfit: boolean;
+  isUnfit: boolean;
 }
 
 /** How a file was understood, as far as it was read. */
@@ -85,18 +85,9 @@ export interface Understood {
 /** What is known once all was read. */
 export interface Whole {
   readonly sha256: string;
-  readonly contentSha256: string | undefined;
   readonly ofContent: readonly FileFinding[];
   readonly ofRows: readonly FileFinding[];
 }
-
-type Made = { -readonly [Key in keyof Batch]: Batch[Key] } & {
-  readonly looked: Looked[];
-  readonly unusual: Map<number, Unusual>;
-  readonly skipReasons: Map<string, number>;
-  readonly eventOnlyReasons: Map<string, number>;
-  readonly kinds: Batch["kinds"][number][];
-};
 
 type Invalid = Extract<Mapped, { kind: "invalid" }>;
 
@@ -127,7 +118,7 @@ export class Look {
     for await (const rows of this.#input.batches()) {
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
       const room = Math.min(rows.length, this.#rules.limit - this.#rows);
-      const batch: Made = {
+      const batch: Batch = {
         looked: [],
         unusual: new Map(),
         rows: room,
@@ -155,12 +146,12 @@ export class Look {
 
   /** After the last batch. */
   get whole(): Whole {
-    const { sha256, contentSha256 } = this.#input;
+    const { sha256 } = this.#input;
     const ofContent = findingsOfContent(this.#input, this.#rows, this.#rules.allowEmpty);
-    return { sha256, contentSha256, ofContent, ofRows: this.#mapper.findingsOfFile?.() ?? [] };
+    return { sha256, ofContent, ofRows: this.#mapper.findingsOfFile?.() ?? [] };
   }
 
-  #look(row: Row, batch: Made): void {
+  #look(row: Row, batch: Batch): void {
     const index = this.#rows;
     this.#rows += 1;
     if (row.kind === "object") this.#seeKind(row, batch);
@@ -200,13 +191,13 @@ export class Look {
   }
 
   /** Takes note of what a row with actions shows, or takes these back. */
-  #note(mapped: Extract<Mapped, { kind: "actions" }>, row: Row, isBad: boolean, batch: Made): void {
+  #note(mapped: Extract<Mapped, { kind: "actions" }>, row: Row, isBad: boolean, batch: Batch): void {
     if (isBad) this.#mapper.retract?.(mapped.drafts);
     else if (mapped.eventOnly !== undefined) count(batch.eventOnlyReasons, mapped.eventOnly);
     this.#values.see(mapped.drafts, row.kind === "object");
   }
 
-  #seeKind({ value, line }: Extract<Row, { kind: "object" }>, batch: Made): void {
+  #seeKind({ value, line }: Extract<Row, { kind: "object" }>, batch: Batch): void {
     const isRejects = ROW_COLUMN in value || REASON_COLUMN in value;
     if (this.#kinds.has(isRejects)) return;
     this.#kinds.add(isRejects);

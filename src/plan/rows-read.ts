@@ -1,11 +1,14 @@
-/** What the rows of all inputs came to, and what is found of them once all were read. */
+/** The rows of all inputs and their actions: put into the plan's file as they are read, then what else is found of them. */
 
-import type { ActionName } from "../actions/actions.ts";
+import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
+import { baseOf, formOf } from "../actions/marks.ts";
+import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity, SourceLine } from "../actions/problem.ts";
 import { NO_RUN } from "../actions/rejects-columns.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
 import type { InputFile } from "../read/input-file.ts";
+import type { LookedAction, StoredAction } from "./look.ts";
 import type { Problems, Where } from "./problems.ts";
 import type { Store } from "./store.ts";
 import type { Span } from "./verdicts.ts";
@@ -34,6 +37,27 @@ export interface OfRow {
   readonly place: number;
 }
 
+/** The row that something comes from. */
+export interface At {
+  readonly row: number;
+  readonly input: number;
+  readonly line: number;
+  readonly text: string;
+  /** Where it was first read, of a row from rejects. */
+  readonly position: Position | undefined;
+  /** It was unclear when it was put into its rejects, and stands there as it was. */
+  readonly isLeft: boolean;
+  /** Of a bad row, or of the bad one that it corrects. */
+  readonly digest: string | undefined;
+}
+
+interface Options {
+  readonly problems: Problems;
+  readonly ledger: Pick<Ledger, "run"> | undefined;
+  /** Actions are sorted by time later. */
+  readonly isByTime: boolean;
+}
+
 export class RowsRead {
   readonly inputs: ReadInput[] = [];
   read = 0;
@@ -57,11 +81,95 @@ export class RowsRead {
   isUnfit = false;
   readonly problems: Problems;
   readonly #store: Store;
+  readonly #isByTime: boolean;
+  readonly #row: ReturnType<Store["prepare"]>;
+  readonly #action: ReturnType<Store["prepare"]>;
+  readonly #body: ReturnType<Store["prepare"]>;
+  /** The last time that the input gave. */
+  #clock = 0;
+  #seq = 0;
 
-  constructor(store: Store, problems: Problems, ledger: Pick<Ledger, "run"> | undefined) {
+  constructor(store: Store, { problems, ledger, isByTime }: Options) {
     this.#store = store;
     this.problems = problems;
     this.runs = new RunNames(ledger);
+    this.#isByTime = isByTime;
+    // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
+    this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
+    this.#action = store.prepare(
+      `INSERT INTO action (seq, place, row, input, kind, subject, mark, content, time, event, owner, decimals, clock)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
+  }
+
+  /** @param reason why it is invalid, for its rejects. */
+  putRow({ row, input, line, text, position, digest }: At, state?: "corrected" | "invalid", reason?: string): void {
+    this.#row.run(row, input, line, text);
+    if (state === undefined && digest === undefined && position === undefined) return;
+    // A row that can't be read has no time: sorted by that, it may have stood before all.
+    const at = position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
+    const sql = "UPDATE row SET state = ?, reason = ?, digest = ?, run = ?, at = ? WHERE row = ?";
+    this.#store.run(sql, state ?? null, reason ?? null, digest ?? null, position?.run ?? null, at, row);
+  }
+
+  putAction(at: At, [json, ...action]: LookedAction): void {
+    const [kind, subject, , , time] = action;
+    this.#insert(at, action);
+    if (at.position !== undefined || at.isLeft) this.#mark(at, "new", at.isLeft ? "left" : null);
+    this.#body.run(this.#seq, json);
+    if (time !== null) this.#noteTime(kind, time);
+    if (kind === "resoldTicket") this.resoldBy.add(subject.charAt(0));
+    const form = formOf(subject);
+    if (form === subject) return;
+    this.hasOdd = true;
+    this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, at.row);
+  }
+
+  /** What the corrected version of a bad row was accepted as. */
+  putCorrected(at: At, { kind, subject, mark }: Corrected): void {
+    this.#insert(at, [kind, subject, baseOf(mark), null, null, null, null, null]);
+    this.#mark(at, "sent", "corrected");
+  }
+
+  /** What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has no mark. */
+  putBad(at: At, { action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : null;
+    const isOfEvent = actionSpec(kind).about === "event";
+    const event = isOfEvent || typeof eventId !== "string" ? null : withoutNul(eventId);
+    for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
+      if (typeof id !== "string") continue;
+      this.#insert(at, [kind, withoutNul(`${letter}:${id}`), null, null, time, event, null, null]);
+      this.#mark(at, "bad", null);
+    }
+  }
+
+  #insert({ row, input }: At, action: StoredAction): void {
+    const [, , , , time] = action;
+    this.#seq += 1;
+    if (time !== null) this.#clock = time;
+    this.#action.run(this.#seq, this.#seq, row, input, ...action, this.#isByTime ? this.#clock : null);
+  }
+
+  /** Says of the last one that its row is bad, or from rejects. */
+  #mark({ position }: At, verdict: string, why: string | null): void {
+    const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
+    this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);
+  }
+
+  #noteTime(kind: ActionName, time: number): void {
+    const span = this.spans.get(kind);
+    if (span === undefined) this.spans.set(kind, { first: time, last: time });
+    else if (time < span.first || time > span.last)
+      this.spans.set(kind, { first: Math.min(span.first, time), last: Math.max(span.last, time) });
+  }
+
+  /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
+  numberedDigest(digest: string): string {
+    if (digest.includes("#")) return digest;
+    const sql = "INSERT INTO bad VALUES (?, 1) ON CONFLICT (digest) DO UPDATE SET times = times + 1 RETURNING times";
+    const { times = 1 } = this.#store.get<{ times: number }>(sql, digest) ?? {};
+    return times === 1 ? digest : `${digest}#${times}`;
   }
 
   lineOf(row: number): SourceLine {

@@ -69,7 +69,6 @@ export class ByteSource implements AsyncDisposable {
   readonly #raw: OpenedFile;
   readonly #options: BytesOptions;
   readonly #hash = createHash("sha256");
-  #contentSha256: string | undefined;
   #isClosed = false;
   /** The read in flight. */
   #pending: Promise<unknown> = Promise.resolve();
@@ -82,11 +81,6 @@ export class ByteSource implements AsyncDisposable {
     this.#file = file;
     this.#raw = raw;
     this.#options = options;
-  }
-
-  /** The same of the decompressed bytes; undefined until all of them have been given. */
-  get contentSha256(): string | undefined {
-    return this.#file.compression === "none" ? this.sha256 : this.#contentSha256;
   }
 
   /** One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins. */
@@ -118,7 +112,6 @@ export class ByteSource implements AsyncDisposable {
   async *blocks(): AsyncGenerator<Buffer, void> {
     const file = this.#file;
     const { maxInputBytes = Number.POSITIVE_INFINITY } = this.#options;
-    const unpacked = file.compression === "none" ? undefined : createHash("sha256");
     let total = 0;
     let readError: unknown; // decompressors may wrap it
     const read = () =>
@@ -145,10 +138,8 @@ export class ByteSource implements AsyncDisposable {
               hint: "If it is what you meant to send, raise maxInputBytes in the config.",
             },
           );
-        unpacked?.update(block);
         yield block;
       }
-      this.#contentSha256 = unpacked?.digest("hex");
     } catch (cause) {
       throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
     }

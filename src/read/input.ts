@@ -123,11 +123,6 @@ export class Input implements AsyncDisposable {
     return this.#sha256;
   }
 
-  /** Hex SHA-256 of the input decompressed; undefined where not all of it was read. */
-  get contentSha256(): string | undefined {
-    return this.#source.contentSha256;
-  }
-
   /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
   async readHeader(): Promise<void> {
     const { rows } = this.#options;

@@ -48,10 +48,6 @@ export const INPUT_RULES = rulesOf("warn", {
   "input-no-rows": {
     reason: "An input without rows is a quiet night, or the export of another day.",
   },
-  "input-twice": {
-    reason:
-      "Two inputs have the same bytes: a copy, or the same happened twice. What both say is sent once, unless a rule takes something from the file's name.",
-  },
   "looks-like-utf8": {
     severity: "error",
     reason:

@@ -38,7 +38,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "payload-too-long": { files: { "p.json": `[${new Array(5001).fill(SCAN).join(",\n")}]\n` } },
   "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
   "input-empty": { files: { "scans.csv": "" } },
-  "input-twice": { files: { "scans-1.csv": "ticketId\nT\n", "scans-2.csv": "ticketId\nT\n" } },
   "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
   "looks-like-utf8": table(`csv: {encoding: latin1}\n${scans}`, "T,At\nGärten,1781280000\n"),
   "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
