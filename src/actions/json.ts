@@ -57,56 +57,73 @@ export function jsonOf(value: unknown): string {
   return typeof value === "number" ? String(value) : stringifyJson(value);
 }
 
+/** The bytes that mean something to JSON: `":,\\[]{}`. */
+export const JSON_BYTES = [0x22, 0x3a, 0x2c, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d] as const;
+const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
+/** Digits and point of a number that `JSON.parse` may round. */
+const LONG_NUMBER = 16;
+
+/** What one look at all bytes of a JSON text shows. Each byte of a JSON file passes here. */
+export function look(bytes: Buffer) {
+  let keys = 0;
+  let depth = 0;
+  let nesting = 0;
+  let digits = 0;
+  let all = 0;
+  let hasLongNumber = false;
+  let hasEscapedKey = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) {
+      let isEscaped = false;
+      for (at += 1; at < bytes.length; at += 1) {
+        const inside = bytes[at] ?? 0;
+        if (inside === QUOTE) break;
+        all |= inside;
+        if (inside !== BACKSLASH) continue;
+        isEscaped = true;
+        at += 1;
+      }
+      if (isEscaped && colonFollows(bytes, at)) hasEscapedKey = true;
+      digits = 0;
+    } else if ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e) {
+      digits += 1;
+      if (digits === LONG_NUMBER) hasLongNumber = true;
+    } else {
+      if (digits > 0 && (byte | 0x20) === 0x65) hasLongNumber = true;
+      digits = 0;
+      all |= byte;
+      if (byte === COLON) keys += 1;
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+        depth += 1;
+        if (depth > nesting) nesting = depth;
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
+    }
+  }
+  return { keys, nesting, hasLongNumber, hasEscapedKey, isAscii: all < 0x80 };
+}
+
 /**
- * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.
+ * The first key that occurs twice in one object of valid JSON, as a JSON pointer, or undefined.
  * `JSON.parse` would keep the last value without a word. `parsed` is what the text was parsed to.
+ *
+ * A key with an escape is looked at itself: V8 (14.6) may parse `{"a":1,"\u0061":2}` to an object with the keys `a` and `\`,
+ * so counting what was parsed would not show it.
  */
-export function duplicateKey(text: string, parsed: unknown): string | undefined {
+export function duplicateKey(
+  text: string | Buffer,
+  parsed: unknown,
+  seen?: ReturnType<typeof look>,
+): string | undefined {
   // By bytes, since all that matters is ASCII: a character of a string over 1 MB, which Node keeps outside the heap,
   // takes optimised code 10 µs to look at.
-  const bytes = Buffer.from(text, "utf8");
-  const keys = countKeys(bytes);
-  return keys !== undefined && keys === keysInValue(parsed) ? undefined : findDuplicate(bytes);
+  const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  const { keys, hasEscapedKey } = seen ?? look(bytes);
+  return !hasEscapedKey && keys === keysIn(parsed) ? undefined : findDuplicate(bytes);
 }
 
-const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('":,\\[]{}');
-
-/** Whether the next byte after `at` that is not blank is a colon, so that the string before is a key. */
-function colonFollows(bytes: Buffer, at: number): boolean {
-  let next = at + 1;
-  while (next < bytes.length && (bytes[next] ?? 0) <= 0x20) next += 1;
-  return bytes[next] === COLON;
-}
-
-/** The offset of the quote that ends the string which starts at `start`; the length where none does. */
-function stringEnd(bytes: Buffer, start: number): number {
-  for (let at = start + 1; at < bytes.length; at += 1) {
-    if (bytes[at] === QUOTE) return at;
-    if (bytes[at] === BACKSLASH) at += 1;
-  }
-  return bytes.length;
-}
-
-/**
- * How many keys the text has; undefined when one is written with an escape. Such a key is looked at itself: V8 (14.6)
- * may parse `{"a":1,"\u0061":2}` to an object with the keys `a` and `\`, so counting what was parsed would not show it.
- */
-function countKeys(bytes: Buffer): number | undefined {
-  const hasEscapes = bytes.includes(BACKSLASH ?? 0);
-  let count = 0;
-  for (let start = 0; start < bytes.length; start += 1) {
-    if (bytes[start] !== QUOTE) continue;
-    const end = stringEnd(bytes, start);
-    if (colonFollows(bytes, end)) {
-      if (hasEscapes && bytes.subarray(start, end).includes(BACKSLASH ?? 0)) return undefined;
-      count += 1;
-    }
-    start = end;
-  }
-  return count;
-}
-
-function keysInValue(parsed: unknown): number {
+/** The keys of an object and of all in it. */
+function keysIn(parsed: unknown): number {
   let count = 0;
   const open: unknown[] = [parsed];
   while (open.length > 0) {
@@ -117,6 +134,22 @@ function keysInValue(parsed: unknown): number {
     for (const child of inner) if (typeof child === "object") open.push(child);
   }
   return count;
+}
+
+/** Whether the next byte after `at` that is not blank is a colon, so that the string before is a key. */
+function colonFollows(bytes: Buffer, at: number): boolean {
+  let next = at + 1;
+  while ((bytes[next] ?? COLON) <= 0x20) next += 1;
+  return bytes[next] === COLON;
+}
+
+/** The offset of the quote that ends the string which starts at `start`; the length where none does. */
+function stringEnd(bytes: Buffer, start: number): number {
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    if (bytes[at] === QUOTE) return at;
+    if (bytes[at] === BACKSLASH) at += 1;
+  }
+  return bytes.length;
 }
 
 /** Walks the text once, keeping the keys of the open objects and the places in the open lists. */

@@ -1,16 +1,10 @@
+import { JSON_BYTES } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { invalidJson, toObjectRow } from "./json-row.ts";
+import { CUT_OFF, toObjectRow } from "./json-row.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
 const LF = 10;
 
 export interface JsonOptions {
@@ -31,8 +25,9 @@ export class HoldsLists extends Failure {
 }
 
 /**
- * Reads a JSON array item by item in flat memory; the line of a row is its index. Only the items' borders are found here, each
- * item is then parsed by itself. After the first fault nothing is read: a missing quote turns everything behind it inside out.
+ * Reads a JSON array item by item in flat memory; the line of a row is its index. Only the commas between items are found here,
+ * what stands between two is then parsed by itself. After the first fault nothing is read: a missing quote turns everything
+ * behind it inside out.
  *
  * Throws a usage failure for a file that is no array and holds none, or several.
  */
@@ -40,24 +35,19 @@ export class JsonArrayParser implements RowParser {
   readonly #name: string;
   readonly #wanted: string | undefined;
   readonly #finder: ListFinder;
-  #isObject = false;
-  #expects: "document" | "list" | "no list" | "first item" | "item" | "comma" | "end of object" | "nothing" =
-    "document";
+  #isInList = false;
   /** What begins something whose end is still to come. */
   #carry: Buffer = EMPTY;
   /** Line ends before that. */
   #lineEnds = 0;
   #items = 0;
+  hasBegun = false;
   stopped = false;
 
   constructor({ name = "The input", rows }: JsonOptions = {}) {
     this.#name = name;
     this.#wanted = rows;
     this.#finder = new ListFinder(rows);
-  }
-
-  get hasBegun(): boolean {
-    return !["document", "list", "no list"].includes(this.#expects);
   }
 
   get lineEnds(): number {
@@ -76,123 +66,89 @@ export class JsonArrayParser implements RowParser {
     const rows: Row[] = [];
     let at = 0;
     while (!this.stopped) {
-      at = this.#behindBlanks(bytes, at);
-      const isOver = at === bytes.length;
-      if (isOver && isEnd) rows.push(...this.#atEnd());
-      const next = isOver ? undefined : this.#step(bytes, at, isEnd, rows);
+      at = this.#passBlanks(bytes, at);
+      if (at === bytes.length) break;
+      const next = this.#isInList ? this.#item(bytes, at, isEnd, rows) : this.#outside(bytes, at, isEnd, rows);
       if (next === undefined) break;
       at = next;
     }
-    for (const row of rows) if (row.kind === "malformed" && !row.bordersKnown) this.stopped = true;
+    if (isEnd && !this.stopped) this.#refuseEnd(rows);
     this.#carry = this.stopped ? EMPTY : Buffer.from(bytes.subarray(at));
     return rows;
   }
 
-  #behindBlanks(bytes: Buffer, from: number): number {
+  #passBlanks(bytes: Buffer, from: number): number {
     let at = from;
     for (; isWhite(bytes[at]); at += 1) if (bytes[at] === LF) this.#lineEnds += 1;
     return at;
   }
 
-  #atEnd(): readonly Row[] {
-    const expects = this.#expects;
-    if (expects === "document" || expects === "nothing") return [];
-    if (expects === "list" || expects === "no list") throw this.#withoutList(expects === "list");
-    const missing = expects === "end of object" ? "} that ends its object" : "] that ends the array";
-    return [this.#invalid(EMPTY, `The file ends here, without the ${missing}.`, CUT_OFF)];
-  }
-
-  /** Takes what begins at a place; gives the place behind it, or undefined where nothing more can be taken. */
-  #step(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
-    const byte = bytes[at];
-    const fault = (message: string, hint: string): undefined => {
-      const end = bytes.indexOf(LF, at);
-      if (end === -1 && !isEnd && bytes.length - at <= MAX_ROW_BYTES) return;
-      // From there to the line's end is what the report shows of it.
-      const rest = bytes.subarray(at, end === -1 ? bytes.length : end);
-      rows.push(this.#invalid(rest, `${message} (line ${this.#lineEnds + 1}). Nothing after it was read.`, hint));
-    };
-    switch (this.#expects) {
-      case "document":
-        return this.#begin(byte, at);
-      case "list":
-      case "end of object":
-        return this.#walk(bytes, at);
-      case "no list":
-        throw this.#withoutList(false, byte);
-      case "comma":
-        if (byte === COMMA) this.#expects = "item";
-        else if (byte === CLOSE_LIST) this.#expects = this.#isObject ? "end of object" : "nothing";
-        else return fault("A comma or ] is missing before this", "Add it there.");
-        return at + 1;
-      case "nothing":
-        return fault(
-          "There is more after the ] that ends the array",
-          "A .json file is one array; for one object per line use .ndjson.",
-        );
-      case "first item":
-        if (byte === COMMA) return fault("There is a comma before the first item", "Remove the comma.");
-        if (byte !== CLOSE_LIST) return this.#item(bytes, at, isEnd, rows);
-        this.#expects = "comma";
-        return at;
-      case "item":
-        if (byte === CLOSE_LIST || byte === COMMA)
-          return fault("There is no item after the comma", "Remove the comma.");
-        return this.#item(bytes, at, isEnd, rows);
+  /** Goes on to the list of rows and, behind that, to the end of the document; gives the place behind what it read. */
+  #outside(bytes: Buffer, from: number, isEnd: boolean, rows: Row[]): number | undefined {
+    const byte = bytes[from];
+    const finder = this.#finder;
+    if (finder.isClosed) {
+      if (!this.hasBegun) throw this.#withoutList(byte === OPEN_OBJECT);
+      const end = bytes.indexOf(LF, from);
+      if (end === -1 && !isEnd && bytes.length - from <= MAX_ROW_BYTES) return undefined;
+      const message = `There is more after the ] that ends the array (line ${this.#lineEnds + 1}). Nothing after it was read.`;
+      const rest = bytes.subarray(from, end === -1 ? bytes.length : end);
+      this.#fail(rows, message, "A .json file is one array; for one object per line use .ndjson.", rest);
+      return undefined;
     }
-  }
-
-  #begin(byte: number | undefined, at: number): number {
-    if (byte !== OPEN_LIST && byte !== OPEN_OBJECT)
+    if (!finder.hasBegun && byte !== OPEN_LIST && byte !== OPEN_OBJECT)
       throw new Failure("usage", `${this.#name} is not JSON: it begins with neither [ nor {.`, { hint: WHAT_IT_IS });
-    this.#isObject = byte === OPEN_OBJECT;
-    this.#expects = this.#isObject ? "list" : "first item";
-    return this.#isObject ? at : at + 1;
-  }
-
-  /** Goes on to the list of rows and, behind that, to the end of the object. */
-  #walk(bytes: Buffer, from: number): number {
-    const isBehindList = this.#expects === "end of object";
-    const found = this.#finder.find(bytes, from);
-    const { isClosed } = this.#finder;
-    if (found !== undefined && isBehindList && !isClosed)
+    const at = finder.find(bytes, from);
+    this.#isInList = at !== undefined && !finder.isClosed;
+    if (this.#isInList && this.hasBegun)
       throw new Failure("usage", `${this.#name} holds the list ${this.#wanted} twice.`, { hint: "Export it again." });
-    if (found !== undefined) this.#expects = isBehindList ? "nothing" : isClosed ? "no list" : "first item";
-    const at = found ?? bytes.length;
+    this.hasBegun ||= this.#isInList;
     this.#lineEnds += lineEndsIn(bytes.subarray(from, at));
-    return at;
+    return at ?? bytes.length;
   }
 
+  /** Takes the item at a place; gives the place behind the comma or bracket that follows. */
   #item(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
-    const end = endOfItem(bytes, at, isEnd);
-    const item = bytes.subarray(at, end);
-    const firstLine = this.#lineEnds + 1;
-    const options = { bordersKnown: false, note: "Nothing after this item was read.", firstLine };
-    if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(this.#items, item, false));
-    else if (end !== undefined) rows.push(toObjectRow(item, this.#items, options));
-    else if (isEnd) {
-      const { message } = invalidJson(item.toString(), firstLine);
-      rows.push(this.#invalid(item, `The file ends inside this item. ${message}`, CUT_OFF));
-    }
-    const row = rows.at(-1);
-    if (end === undefined || (row?.kind === "malformed" && !row.bordersKnown)) return undefined;
+    const end = endOfItem(bytes, at);
+    const item = withoutBlanks(bytes.subarray(at, end));
+    if (item.length > MAX_ROW_BYTES) {
+      rows.push(rowTooLong(this.#items, item, false));
+      this.stopped = true;
+    } else if (item.length > 0 && (end !== undefined || isEnd)) {
+      const row = toObjectRow(item, this.#items, { firstLine: this.#lineEnds + 1, isCut: end === undefined });
+      rows.push(row);
+      this.stopped = row.kind === "malformed" && !row.bordersKnown;
+    } else if (end !== undefined && (this.#items > 0 || bytes[end] === COMMA))
+      this.#fail(rows, `There is no item before this (line ${this.#lineEnds + 1}).`, "Remove the comma.");
+    if (end === undefined && !isEnd) return undefined;
     this.#items += 1;
-    this.#lineEnds += lineEndsIn(item);
-    this.#expects = "comma";
-    return end;
+    this.#lineEnds += lineEndsIn(bytes.subarray(at, end));
+    this.#isInList = end === undefined || bytes[end] === COMMA;
+    if (!this.#isInList) this.#finder.leaveList();
+    return end === undefined ? bytes.length : end + 1;
   }
 
-  #invalid(bytes: Buffer, message: string, hint: string): Row {
-    return malformed(this.#items, rawText(bytes), false, { rule: "json-invalid", message, hint });
+  #refuseEnd(rows: Row[]): void {
+    const finder = this.#finder;
+    if (!finder.hasBegun || (this.hasBegun && finder.isClosed)) return;
+    if (!this.hasBegun) throw this.#withoutList(false);
+    const missing = this.#isInList ? "] that ends the array" : "} that ends its object";
+    this.#fail(rows, `The file ends here, without the ${missing}.`, CUT_OFF);
   }
 
-  /** @param next what follows the object. */
-  #withoutList(isCut: boolean, next?: number): Failure {
-    const { keys, lists } = this.#finder;
+  /** Nothing is read behind that. */
+  #fail(rows: Row[], message: string, hint: string, bytes: Buffer = EMPTY): void {
+    rows.push(malformed(this.#items, rawText(bytes), false, { rule: "json-invalid", message, hint }));
+    this.stopped = true;
+  }
+
+  /** @param isOfLines another object follows the first. */
+  #withoutList(isOfLines: boolean): Failure {
+    const { keys, lists, isClosed } = this.#finder;
     const [first, ...others] = Array.from(lists, (list) => cleanText(list, 100));
     const fail = (what: string, hint: string) => new Failure("usage", `${this.#name} ${what}.`, { hint });
-    if (isCut) return fail("ends inside its first object", "It may have been cut off: write or copy it again.");
-    if (next === OPEN_OBJECT)
+    if (!isClosed) return fail("ends inside its first object", "It may have been cut off: write or copy it again.");
+    if (isOfLines)
       return fail("has one JSON object per line, not one array", "Name it .ndjson, or add --format ndjson.");
     if (keys.has("action") && keys.has("data"))
       return fail("is one {action, data} object, not an array of them", "Put [ ] around it.");
@@ -206,41 +162,28 @@ export class JsonArrayParser implements RowParser {
   }
 }
 
-const CUT_OFF = "The file may have been cut off: write or copy it again.";
 const WHAT_IT_IS = "A .json file is an array of rows or of {action, data}, or an object that holds one.";
 
 const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
 
-/** Where the item at a place ends; undefined when that is still to come. */
-function endOfItem(bytes: Buffer, from: number, isEnd: boolean): number | undefined {
-  const first = bytes[from];
-  if (first === QUOTE) {
-    const end = endOfString(bytes, from);
-    return end > bytes.length ? undefined : end;
-  }
-  if (first !== OPEN_OBJECT && first !== OPEN_LIST) {
-    for (let at = from; at < bytes.length; at += 1)
-      if (isWhite(bytes[at]) || bytes[at] === COMMA || bytes[at] === CLOSE_LIST) return at;
-    return isEnd ? bytes.length : undefined;
-  }
+function withoutBlanks(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (isWhite(bytes[end - 1])) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+/** The comma or bracket behind the item at a place; undefined when that is still to come. */
+function endOfItem(bytes: Buffer, from: number): number | undefined {
   let depth = 0;
   for (let at = from; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === QUOTE) at = endOfString(bytes, at) - 1;
+    if (byte === QUOTE) {
+      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
+    } else if (depth <= 0 && (byte === COMMA || byte === CLOSE_LIST)) return at;
     else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
-      depth -= 1;
-      if (depth === 0) return at + 1;
-    }
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
   }
   return undefined;
-}
-
-/** Behind the quote that ends the string which begins at a place; beyond the bytes where it does not. */
-function endOfString(bytes: Buffer, from: number): number {
-  let at = from + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at + 1;
 }
 
 function lineEndsIn(bytes: Buffer): number {
@@ -249,20 +192,20 @@ function lineEndsIn(bytes: Buffer): number {
   return count;
 }
 
-/** Walks down the objects of a JSON document to a list of rows. Nothing of the document is kept. */
-
-/** As many are named, and as long may their keys be. */
+/** As many lists are named, and as long may their keys be. */
 const MOST_LISTS = 10;
 const LONGEST_KEY = 100;
 /** Rows lie in lists that are not deeper than this. */
 const DEEPEST = 8;
 
-export class ListFinder {
+/** Walks down the objects of a JSON document to a list of rows. Nothing of the document is kept. */
+class ListFinder {
   /** Paths of the lists that hold objects, such as `data` and `result.items`. */
   readonly lists = new Set<string>();
   /** Keys of the document itself. */
   readonly keys = new Set<string>();
-  /** Behind the brace that ends the document. */
+  hasBegun = false;
+  /** Behind the bracket that ends the document. */
   isClosed = false;
   readonly #wanted: string | undefined;
   /** The keys that lead to where it is: one for each object that is open. */
@@ -273,13 +216,14 @@ export class ListFinder {
   #isEscaped = false;
   #text: number[] = [];
 
-  /** @param wanted the path of the list to find. */
+  /** @param wanted the path of the list to find, where the document is none itself. */
   constructor(wanted: string | undefined) {
     this.#wanted = wanted;
   }
 
   /** The place behind the `[` of the wanted list or behind the document; undefined where neither is in the bytes. */
   find(bytes: Buffer, from: number): number | undefined {
+    this.hasBegun = true;
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
       if (this.#isInString) this.#takeOfString(byte);
@@ -290,6 +234,11 @@ export class ListFinder {
       else if (this.#take(byte)) return at + 1;
     }
     return undefined;
+  }
+
+  /** The wanted list has ended. */
+  leaveList(): void {
+    this.isClosed = this.#path.length === 0;
   }
 
   #takeOfString(byte: number): void {
@@ -314,7 +263,7 @@ export class ListFinder {
     else if (byte === CLOSE_OBJECT) {
       this.#path.pop();
       this.isClosed = this.#path.length === 0;
-    } else if (byte === OPEN_LIST && this.#path.join(".") === this.#wanted) return true;
+    } else if (byte === OPEN_LIST && (this.#path.length === 0 || this.#path.join(".") === this.#wanted)) return true;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) this.#inside = 1;
     return this.isClosed;
   }

@@ -1,29 +1,29 @@
 /** JSON texts as rows. */
 
-import { isJsonObject } from "../actions/exact-number.ts";
-import { duplicateKey, parseJson } from "../actions/json.ts";
+import { isJsonObject, typeName } from "../actions/exact-number.ts";
+import { duplicateKey, look, parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../text.ts";
-import { MAX_RAW_BYTES, malformed, type Row } from "./row.ts";
+import { malformed, type Row, rawText } from "./row.ts";
 
 /** Real rows nest five deep. What nests deeper than this would exhaust the stack of whatever walks it. */
 const MAX_NESTING = 200;
 
-export interface JsonRowOptions {
-  /** Whether what follows can be trusted when this text is not JSON. */
-  readonly bordersKnown: boolean;
-  /** What else to say of it. */
-  readonly note?: string;
-  /** The physical line on which it begins, where `line` is an index. */
-  readonly firstLine?: number;
-}
-
-/** The row that a JSON text is: a line of NDJSON or an item of an array. */
-export function toObjectRow(bytes: Buffer, line: number, options: JsonRowOptions): Row {
+/**
+ * The row that a JSON text is: a line of NDJSON or an item of an array.
+ *
+ * @param item of an array: the physical line on which it begins, and whether the file ends in it. Behind one that is not JSON
+ * nothing can be trusted.
+ */
+export function toObjectRow(
+  bytes: Buffer,
+  line: number,
+  item?: { readonly firstLine: number; readonly isCut: boolean },
+): Row {
   const seen = look(bytes);
   const text = bytes.toString(seen.isAscii ? "latin1" : "utf8");
   if (seen.nesting > MAX_NESTING) {
-    return malformed(line, rawJson(text), true, {
+    return malformed(line, rawText(bytes), true, {
       rule: "json-invalid",
       message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
       hint: "Real rows nest a few levels deep: check that it is the right file.",
@@ -34,21 +34,25 @@ export function toObjectRow(bytes: Buffer, line: number, options: JsonRowOptions
     value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, options.firstLine ?? line, options));
+    const invalid = invalidJson(text, item?.firstLine ?? line);
+    return malformed(
+      line,
+      rawText(bytes),
+      item === undefined,
+      item === undefined ? invalid : inArray(invalid, item.isCut),
+    );
   }
   if (!isJsonObject(value)) {
-    return malformed(line, rawJson(text), true, {
+    return malformed(line, rawText(bytes), true, {
       rule: "json-not-object",
-      value: rawJson(text),
-      message: `A row is a JSON object, not ${kindOf(value)}.`,
+      value: rawText(bytes),
+      message: `A row is a JSON object, not ${typeof value === "string" ? "a text" : typeName(value)}.`,
       hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
     });
   }
-  // Of a key that stands twice, one is lost. A key with an escape needs a closer look.
-  const mayRepeat = seen.hasEscapedKey || keysIn(value) !== seen.keys;
-  const duplicate = mayRepeat ? duplicateKey(text, value) : undefined;
+  const duplicate = duplicateKey(bytes, value, seen);
   if (duplicate !== undefined) {
-    return malformed(line, rawJson(text), true, {
+    return malformed(line, rawText(bytes), true, {
       rule: "json-duplicate-key",
       pointer: duplicate,
       message: `The key ${cleanText(duplicate === "" ? "of an object" : duplicate)} occurs twice; one of its values would be lost.`,
@@ -58,66 +62,6 @@ export function toObjectRow(bytes: Buffer, line: number, options: JsonRowOptions
   return { kind: "object", line, value, text };
 }
 
-const [QUOTE, COLON, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
-  ...[0x22, 0x3a, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d],
-] as const;
-/** Digits and point of a number that `JSON.parse` may round. */
-const LONG_NUMBER = 16;
-
-/** What one look at all bytes of a JSON text shows. Each byte of a JSON file passes here. */
-function look(bytes: Buffer) {
-  let keys = 0;
-  let depth = 0;
-  let nesting = 0;
-  let digits = 0;
-  let all = 0;
-  let hasLongNumber = false;
-  let hasEscapedKey = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE) {
-      let isEscaped = false;
-      for (at += 1; at < bytes.length; at += 1) {
-        const inside = bytes[at] ?? 0;
-        if (inside === QUOTE) break;
-        all |= inside;
-        if (inside !== BACKSLASH) continue;
-        isEscaped = true;
-        at += 1;
-      }
-      if (isEscaped && colonFollows(bytes, at)) hasEscapedKey = true;
-      digits = 0;
-    } else if ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e) {
-      digits += 1;
-      if (digits === LONG_NUMBER) hasLongNumber = true;
-    } else {
-      if (digits > 0 && (byte | 0x20) === 0x65) hasLongNumber = true;
-      digits = 0;
-      all |= byte;
-      if (byte === COLON) keys += 1;
-      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
-        depth += 1;
-        if (depth > nesting) nesting = depth;
-      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
-    }
-  }
-  return { keys, nesting, hasLongNumber, hasEscapedKey, isAscii: all < 0x80 };
-}
-
-function colonFollows(bytes: Buffer, quote: number): boolean {
-  let at = quote + 1;
-  while ((bytes[at] ?? COLON) <= 0x20) at += 1;
-  return bytes[at] === COLON;
-}
-
-/** The keys of an object and of all in it. */
-function keysIn(value: object): number {
-  const inside = Object.values(value);
-  let keys = Array.isArray(value) ? 0 : inside.length;
-  for (const inner of inside) if (typeof inner === "object" && inner !== null) keys += keysIn(inner);
-  return keys;
-}
-
 /** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
 const UNSEEN = /^(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
@@ -125,12 +69,17 @@ const FIX_JSON = "Fix it at that place, or write the file again with a JSON libr
 
 const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
+type InvalidJson = Finding & { readonly rule: "json-invalid" };
+
+export const CUT_OFF = "The file may have been cut off: write or copy it again.";
+
+const inArray = (invalid: InvalidJson, isCut: boolean): InvalidJson =>
+  isCut
+    ? { ...invalid, message: `The file ends inside this item. ${invalid.message}`, hint: CUT_OFF }
+    : { ...invalid, message: `${invalid.message} Nothing after this item was read.` };
+
 /** What is wrong with a text that is not JSON, with its column, and its line where it is not the row's first. */
-export function invalidJson(
-  text: string,
-  line: number,
-  { note }: Pick<JsonRowOptions, "note"> = {},
-): Finding & { readonly rule: "json-invalid" } {
+export function invalidJson(text: string, line: number): InvalidJson {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
   const before = text.slice(0, fault.offset);
   const lastLineEnd = before.lastIndexOf("\n");
@@ -140,21 +89,9 @@ export function invalidJson(
   const shown = UNSEEN.test(found) ? `the invisible ${codeOf(found)}` : cleanText(found, 12);
   return {
     rule: "json-invalid",
-    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${note === undefined ? "" : ` ${note}`}`,
+    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.`,
     hint: FIX_JSON,
   };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return { string: "a text", boolean: "true or false" }[typeof value as string] ?? "a number"; // any string may index it
-}
-
-function rawJson(text: string): string {
-  if (text.length <= MAX_RAW_BYTES / 4) return text;
-  const head = text.slice(0, MAX_RAW_BYTES / 4);
-  return head.isWellFormed() ? head : head.slice(0, -1);
 }
 
 /** Where a text stops being JSON (RFC 8259), and why. */

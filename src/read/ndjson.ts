@@ -48,7 +48,7 @@ export class NdjsonParser implements RowParser {
     if (this.#isLong || bytes.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, bytes, true));
     else if (!isBlank(bytes)) {
       const text = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
-      const row = toObjectRow(text, line, { bordersKnown: true });
+      const row = toObjectRow(text, line);
       if (row.kind === "malformed" && !this.#sawRow) this.#refuseDocument(row.text);
       rows.push(row);
       this.#sawRow = true;

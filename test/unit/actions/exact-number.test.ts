@@ -84,7 +84,7 @@ const severityOf = severityIn(severityTable({}));
 
 /** What would be sent of the row; what stops it. */
 function wireOf(file: string, text: string): { readonly sent?: string; readonly errors: readonly Finding[] } {
-  const row = toObjectRow(Buffer.from(text), 1, { bordersKnown: true });
+  const row = toObjectRow(Buffer.from(text), 1);
   const mapped = createMapper({ fileName: file }).map(row);
   if (mapped.kind === "invalid") return { errors: mapped.findings };
   if (mapped.kind === "skipped") throw new Error(`skipped: ${mapped.reason}`);
@@ -128,7 +128,7 @@ describe("a number", () => {
   });
 
   test("in place of an object is no object", () => {
-    expect(toObjectRow(Buffer.from("1e400"), 1, { bordersKnown: true })).toMatchObject({
+    expect(toObjectRow(Buffer.from("1e400"), 1)).toMatchObject({
       findings: [{ rule: "json-not-object" }],
     });
     for (const row of ['{"action":"newEvent","data":1e400}', `{"action":1e400,"data":{${EVENT}}}`])
