@@ -35,12 +35,10 @@ export function sayUnderstood(
 /** `sales.csv → soldTicket by file name, 12,000 rows, 9 of 12 columns used, not used: seat`; later only its new columns. */
 export function describeFile(input: UnderstoodInput, known = NOTHING_KNOWN): readonly string[] {
   const { file, understanding, rows } = input;
-  const { how, notes } = understanding;
-  const action = understanding.action ?? (how.startsWith("by ") ? "actions" : undefined);
-  const by = how.startsWith("--") || (action !== undefined && how.startsWith("source ")) ? `by ${how}` : how;
+  const { action, how, notes } = understanding;
   const name = file.path === "-" ? "standard input" : cleanText(file.name, 200);
   const parts = [
-    `${name} → ${action === undefined ? by : `${action} ${by}`}`,
+    `${name} → ${action === undefined ? how : `${action} by ${how}`}`,
     input.input.bytesRead === 0 ? "empty" : count(rows, "row"),
     ...describeColumns(input, known),
     ...describeReading(input),

@@ -4,7 +4,6 @@ import { placeText } from "../actions/problem.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
-import { ITEM_DOUBTS } from "../send/answer.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { cleanText, count, displayPath, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
@@ -112,7 +111,7 @@ export function describeStop(
       return [];
     case "in doubt":
       return [
-        `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. ${whatFollowed(stop)}${inLane} was sent.`,
+        `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. Nothing after its request${inLane} was sent.`,
         ...describeBody(stop),
       ];
     case "refused":
@@ -149,13 +148,6 @@ const STOPPED_BY: Readonly<Partial<Record<StopRequest, string>>> = {
 
 const describeBody = ({ body }: { readonly body: string }): readonly string[] =>
   body === "" ? [] : [`The service said: ${cleanText(body, 500)}`];
-
-/** Whether an answer came, but says too little or what it must not say. */
-function whatFollowed({ detail }: Extract<Stop, { kind: "in doubt" }>): string {
-  if (Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why)))
-    return "Later actions of its request may have been accepted; nothing after that request";
-  return `${/^HTTP 2\d\d, but/.test(detail) ? "" : "Its answer is not known. "}Nothing after it`;
-}
 
 /** What leads to the next command. */
 export const NEXT: Readonly<Record<Stop["kind"], string>> = {

@@ -310,11 +310,11 @@ function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, 
   return `${lines.join("\n")}\n`;
 }
 
-/** `chunk 2: refused, 12 actions, HTTP 400, …`; a detail that names the status says it once. */
+/** `chunk 2: refused, 12 actions, HTTP 400: …`; what was said of it names the status. */
 function describeChunk({ state, count: actions, httpStatus, detail = "", ...chunk }: Chunk): string {
-  const status = httpStatus === undefined || detail.startsWith(`HTTP ${httpStatus}`) ? [] : [`HTTP ${httpStatus}`];
-  const why = detail === "" ? [] : [cleanText(detail, 200)];
-  return `chunk ${chunkNumber(chunk)}: ${[state, count(actions, "action"), ...status, ...why].join(", ")}`;
+  const status = httpStatus === undefined ? "" : `HTTP ${httpStatus}`;
+  const said = cleanText(detail, 200) || status;
+  return `chunk ${chunkNumber(chunk)}: ${[state, count(actions, "action"), ...(said === "" ? [] : [said])].join(", ")}`;
 }
 
 /** A document a line. */

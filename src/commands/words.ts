@@ -91,10 +91,6 @@ const WORDS: Words = {
       ...{ event: "wait", waitMs: Math.round(waitMs), detail: why },
     });
   },
-  "answers without status": (_, { reporter }) =>
-    reporter.warn(
-      'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
-    ),
   "closing run": sayClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "nothing to settle": ({ run, chunk, before, isOtherwise }, { reporter }) => {

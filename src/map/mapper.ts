@@ -8,7 +8,7 @@ import type { FileFinding } from "./rules.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {
-  /** `by file name`, `--action`, `by column action`, `source orders`, `{action, data} items`. */
+  /** `file name`, `--action`, `source orders`, `{action, data} items`, `actions by column action`. */
   readonly how: string;
   /** The one action of all rows, where there is one. */
   readonly action?: ActionName;

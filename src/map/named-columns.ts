@@ -105,7 +105,7 @@ export function actionOfAll({ action, source, fileName }: NamedSettings, hasActi
   if (action !== undefined) return { action, how: "--action" };
   if (source?.config.action !== undefined) return { action: source.config.action, how: `source ${source.name}` };
   const named = hasActions ? undefined : actionOfFileName(fileName);
-  return { action: named, how: named === undefined ? "by column action" : "by file name" };
+  return { action: named, how: named === undefined ? "actions by column action" : "file name" };
 }
 
 /** Throws `Failure("usage")` for a table whose header, file name and flags name no action, or not all columns. */

@@ -7,7 +7,7 @@ import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { displayPath, quoted } from "../text.ts";
-import { rejectionText } from "../write/rejection-text.ts";
+import { answerText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
 import type { RunContext } from "./context.ts";
@@ -128,7 +128,7 @@ async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "b
       ofEvent.actions += 1;
       if (outcome !== "accepted" && outcome !== "settled") ofEvent.problems += 1;
       if (outcome !== "rejected") continue;
-      const said = rejectionText({ response }).replace(/^rejected by the service(?::| with) /, "");
+      const said = answerText({ response });
       const words = byWords.has(said) || byWords.size < WORDS_KNOWN ? said : OTHER_WORDS;
       const first = { source: run.inputs[origin.input]?.name ?? "", line: origin.line };
       const rejection = byWords.get(words) ?? { words, actions: 0, first };

@@ -4,6 +4,8 @@ import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
+import { shownOf } from "./content-codings.ts";
+import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import type { SeenPromises } from "./seen.ts";
 import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";
 
@@ -13,42 +15,8 @@ export interface SentAction {
   readonly data: { readonly eventId?: unknown; readonly ticketId?: unknown; readonly nftId?: unknown };
 }
 
-/** What the client saw of one request. */
-export type Exchange =
-  /** No byte of the request was written. */
-  | { readonly kind: "not sent"; readonly error: Error }
-  /** Bytes left, but not even the status of an answer came. */
-  | { readonly kind: "lost"; readonly error: Error }
-  | {
-      readonly kind: "answer";
-      readonly status: number;
-      readonly headers: AnswerHeaders;
-      /** As far as it came. */
-      readonly body: Buffer;
-      /** The body came to its end. */
-      readonly whole: boolean;
-      /** It began before the whole request had been handed over. */
-      readonly early: boolean;
-      /** Why the body did not come to its end. */
-      readonly error?: Error;
-      /** Why the body could not be decoded by its Content-Encoding. It is as it came, which may be plain text all the same. */
-      readonly undecoded?: string;
-    };
-
-export interface AnswerHeaders {
-  readonly retryAfter?: string | undefined;
-  readonly date?: string | undefined;
-  readonly location?: string | undefined;
-  readonly contentEncoding?: string | undefined;
-}
-
 export type Reading =
-  | {
-      readonly kind: "decided";
-      readonly items: readonly Answer[];
-      /** The answer has a `status` of its own, as the specification shows; it is `success` then. */
-      readonly hasStatus: boolean;
-    }
+  | { readonly kind: "decided"; readonly items: readonly Answer[] }
   /** Safe to send again: the service has taken nothing. */
   | { readonly kind: "not sent"; readonly detail: string }
   | { readonly kind: "not taken"; readonly detail: string; readonly headers: AnswerHeaders }
@@ -58,19 +26,6 @@ export type Reading =
   /** The environment's `retryStatuses` vouch that nothing was taken. */
   | { readonly kind: "retry"; readonly detail: string; readonly headers: AnswerHeaders }
   | { readonly kind: "in doubt"; readonly detail: string; readonly body: string };
-
-/** Why only a person can say what became of an item. */
-export const ITEM_DOUBTS = {
-  "no promise": "success without an actionPromise",
-  "no identifier": "success with an actionPromise that can't be one",
-  contradiction: "an actionPromise beside a status other than success",
-  "no status": "an item whose status is missing or not text",
-  "odd success": "a status that is success in another spelling",
-  "odd promise": "a promise under another key than actionPromise",
-  "success denied": "success beside an error, or something else that contradicts it",
-  "perhaps taken": "a status that may mean that the service has it",
-} as const;
-type ItemDoubt = keyof typeof ITEM_DOUBTS;
 
 /**
  * Decides what became of the chunk whose actions are `sent`, from what the client saw.
@@ -89,16 +44,14 @@ export function readExchange(
     case "lost":
       return { kind: "in doubt", detail: describe(exchange.error), body: "" };
     case "answer": {
-      const { status, headers, body, whole, early, error, undecoded } = exchange;
+      const { status, headers, whole, early, error } = exchange;
       const detail = `HTTP ${status}`;
       const text = shownOf(exchange);
       if (status >= 200 && status < 300) {
         const doubt = (why: string): Reading => ({ kind: "in doubt", detail: `${detail}, but ${why}`, body: text });
         if (early) return doubt("the answer came before the whole request was sent");
         if (!whole) return doubt(`the answer was cut off${error === undefined ? "" : ` (${describe(error)})`}`);
-        const read = readAnswer(body, sent, seen);
-        if (read === NOT_JSON && undecoded !== undefined)
-          return doubt(`the answer's content encoding is broken (${undecoded})`);
+        const read = readAnswer(exchange, sent, seen);
         return typeof read === "string" ? doubt(read) : read;
       }
       if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
@@ -116,39 +69,6 @@ export function readExchange(
   }
 }
 
-/** How much of an answer is kept to be shown to a person. */
-const MOST_SHOWN_BYTES = 64 * 1024;
-
-const NOT_JSON = "the answer is not JSON";
-
-/** The codings of a Content-Encoding that change the body, in the order in which they were applied. */
-export const codingsOf = (header = ""): string[] =>
-  header
-    .toLowerCase()
-    .split(",")
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== "" && coding !== "identity");
-
-/** The beginning of an answer as text; nothing of one that is still compressed. */
-export function shownOf({ headers, body, whole, undecoded }: Extract<Exchange, { kind: "answer" }>): string {
-  const shown = body.subarray(0, MOST_SHOWN_BYTES);
-  const isCoded = codingsOf(headers.contentEncoding).length > 0 && (!whole || undecoded !== undefined);
-  const isPlain = isCoded ? isBeginningOfUtf8(shown) : !shown.subarray(0, GZIP.length).equals(GZIP);
-  return isPlain ? shown.toString("utf8") : "";
-}
-
-/** What gzip begins with, also where no header says so. */
-const GZIP = Buffer.from([0x1f, 0x8b]);
-
-function isBeginningOfUtf8(bytes: Buffer): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
@@ -156,7 +76,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
  * allowed: the specification does not exclude them.
  */
 function readAnswer(
-  body: Buffer,
+  { body, undecoded }: Extract<Exchange, { kind: "answer" }>,
   sent: readonly SentAction[],
   seen: SeenPromises,
 ): Extract<Reading, { kind: "decided" }> | string {
@@ -166,11 +86,11 @@ function readAnswer(
     text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     parsed = parseJson(text);
   } catch {
-    return NOT_JSON;
+    if (undecoded !== undefined) return `the answer's content encoding is broken (${undecoded})`;
+    return "the answer is not JSON";
   }
   const answer = toObject(parsed);
-  const hasStatus = answer !== undefined && Object.hasOwn(answer, "status");
-  if (hasStatus && answer.status !== "success")
+  if (answer !== undefined && Object.hasOwn(answer, "status") && answer.status !== "success")
     return `the answer's status is ${shortened(answer.status)}, not "success"`;
   const denied = answer === undefined ? undefined : denialOf(answer);
   if (denied !== undefined) return `the answer as a whole says ${denied}`;
@@ -201,28 +121,30 @@ function readAnswer(
     const response = wholeItem(at);
     if (response === undefined) return `item ${at + 1} nests too deeply`;
     if (why === undefined) items.push({ outcome: "rejected", response });
-    else items.push({ outcome: "in doubt", response, why: ITEM_DOUBTS[why] });
+    else items.push({ outcome: "in doubt", response, why });
   }
   const repeated = seen.add(given);
   if (repeated !== undefined)
     return `the answer repeats the actionPromise ${shortened(repeated)} of an earlier action of this run`;
-  return { kind: "decided", items, hasStatus };
+  return { kind: "decided", items };
 }
 
-/** An item is a "no" only if it says that its action was not taken, and nothing to the contrary. */
-function doubtOf(item: JsonObject): ItemDoubt | undefined {
+/** Why only a person can say what became of an item. It is a "no" only if it says that its action was not taken, and nothing to the contrary. */
+function doubtOf(item: JsonObject): string | undefined {
   const { status, actionPromise } = item;
   const hasPromise = !isNothing(actionPromise);
   if (status === "success") {
-    if (actionPromise === undefined || actionPromise === null || actionPromise === "") return "no promise";
-    if (!hasPromise || !isIdentifier(actionPromise)) return "no identifier";
-    return denialOf(item) === undefined ? undefined : "success denied";
+    if (actionPromise === undefined || actionPromise === null || actionPromise === "")
+      return "success without an actionPromise";
+    if (!hasPromise || !isIdentifier(actionPromise)) return "success with an actionPromise that can't be one";
+    return denialOf(item) && "success beside an error, or something else that contradicts it";
   }
-  if (hasPromise) return "contradiction";
-  if (typeof status !== "string" || visible(status) === "") return "no status";
-  if (folded(status) === "success") return "odd success";
-  if (hasPromiseElsewhere(item)) return "odd promise";
-  return visible(status) === "1" || saysTaken(status) || saysTakenBeside(item) ? "perhaps taken" : undefined;
+  if (hasPromise) return "an actionPromise beside a status other than success";
+  if (typeof status !== "string" || visible(status) === "") return "an item whose status is missing or not text";
+  if (folded(status) === "success") return "a status that is success in another spelling";
+  if (hasPromiseElsewhere(item)) return "a promise under another key than actionPromise";
+  const isPerhapsTaken = visible(status) === "1" || saysTaken(status) || saysTakenBeside(item);
+  return isPerhapsTaken ? "a status that may mean that the service has it" : undefined;
 }
 
 /** Keys of an item that hold what became of its action, folded. */
@@ -236,19 +158,28 @@ const YES_OR_NO: ReadonlySet<string> = new Set(["success", "ok", "accepted", "pr
 /** Keys under which an item may wrap such keys. */
 const WRAPPERS: ReadonlySet<string> = new Set(["result", "outcome"]);
 
-/** The keys of an object, folded, and of what it wraps, with their values. */
-function* saidBy(item: JsonObject): Generator<readonly [key: string, value: unknown, folded: string]> {
+const isWrapper = (name: string): boolean => WRAPPERS.has(name);
+
+/**
+ * The keys of an object, with their values, and folded; then the same of what it holds under the keys that are gone into. What
+ * stands in a list has the key "".
+ */
+function* saidBy(
+  item: JsonObject,
+  isGoneInto: (name: string) => boolean = isWrapper,
+): Generator<readonly [key: string, value: unknown, name: string]> {
   // A list of what is still to be looked at, since an item may nest deeper than calls can.
   const left: unknown[] = [item];
   while (left.length > 0) {
     const value = left.pop();
     if (Array.isArray(value)) for (const each of value) left.push(each);
-    if (!isJsonObject(value)) continue;
-    for (const [key, each] of Object.entries(value)) {
-      const name = folded(key);
-      yield [key, each, name];
-      if (WRAPPERS.has(name)) left.push(each);
-    }
+    if (!isJsonObject(value)) yield ["", value, ""];
+    else
+      for (const [key, each] of Object.entries(value)) {
+        const name = folded(key);
+        yield [key, each, name];
+        if (isGoneInto(name)) left.push(each);
+      }
   }
 }
 
@@ -257,15 +188,21 @@ function saysTakenBeside(item: JsonObject): boolean {
   for (const [key, value, name] of saidBy(item)) {
     // A second status, as in `Status`, or in what is wrapped.
     if (key === "status" && value === item.status) continue;
-    if (!VERDICTS.has(name)) continue;
-    const isOne = YES_OR_NO.has(name) && isPlain(value) && String(value) === "1";
-    if (isOne || (isPlain(value) && saysTaken(String(value)))) return true;
+    if (!VERDICTS.has(name) || !isPlain(value)) continue;
+    const text = String(value);
+    if (saysTaken(text) || (YES_OR_NO.has(name) && text === "1")) return true;
   }
   return false;
 }
 
 const isPlain = (value: unknown): boolean =>
   value !== null && (typeof value !== "object" || value instanceof ExactNumber);
+
+/** Folded. Empty ones say that nothing went wrong. */
+const ERROR_KEYS = [
+  ...["error", "errors", "errormessage", "errormessages", "errorcode", "errorcodes"],
+  ...["exception", "exceptions", "failure", "failures"],
+];
 
 /** Which values of a key say that something went wrong. */
 const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
@@ -274,18 +211,7 @@ const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   // Not a number: it may be how many of the items failed.
   ...["failed", "rejected"].map((key) => [key, saysTrue] as const),
   ...["state", "result", "outcome"].map((key) => [key, saysRefused] as const),
-  ...[
-    "error",
-    "errors",
-    "errormessage",
-    "errormessages",
-    "errorcode",
-    "errorcodes",
-    "exception",
-    "exceptions",
-    "failure",
-    "failures",
-  ].map((key) => [key, holdsSomething] as const),
+  ...ERROR_KEYS.map((key) => [key, holdsSomething] as const),
 ]);
 
 function saysTrue(value: unknown): boolean {
@@ -329,17 +255,9 @@ const PROMISE_IN_TEXT = /action[\s_-]?promise\W{0,5}[:=]\W{0,5}[\w-]{0,64}\d/i;
 
 /** Whether the item holds a promise under any other key that is called so, deeper inside, or in a text. */
 function hasPromiseElsewhere(item: JsonObject): boolean {
-  // A list of what is still to be looked at, since an item may nest deeper than calls can.
-  const left: unknown[] = [item];
-  while (left.length > 0) {
-    const value = left.pop();
+  for (const [, value, name] of saidBy(item, () => true)) {
     if (typeof value === "string" && PROMISE_IN_TEXT.test(value)) return true;
-    if (Array.isArray(value)) for (const each of value) left.push(each);
-    if (!isJsonObject(value)) continue;
-    for (const [key, each] of Object.entries(value)) {
-      if (folded(key).includes("promise") && holdsSomething(each) && !isNothing(each)) return true;
-      left.push(each);
-    }
+    if (name.includes("promise") && holdsSomething(value) && !isNothing(value)) return true;
   }
   return false;
 }
@@ -401,8 +319,8 @@ function mismatch(key: string, wanted: unknown, echoed: unknown, needed: boolean
 const MOST_SHOWN = 300;
 
 function shortened(value: unknown): string {
-  const isPlain = value === null || typeof value !== "object" || value instanceof ExactNumber;
-  return cut(isPlain ? stringifyJson(value) : Array.isArray(value) ? "a list" : "an object");
+  if (Array.isArray(value)) return "a list";
+  return isJsonObject(value) ? "an object" : cut(stringifyJson(value));
 }
 
 /**

@@ -2,11 +2,10 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
-import type { Exchange } from "./answer.ts";
 import { type Instant, instant, msSince } from "./clock.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
-import { exchange } from "./exchange.ts";
+import { type Exchange, exchange } from "./exchange.ts";
 import { proxyFor } from "./proxy.ts";
 import { createKeyRemover } from "./without-key.ts";
 

@@ -9,10 +9,18 @@ import {
   zstdDecompressSync,
 } from "node:zlib";
 import { errors } from "undici";
-import { codingsOf, type Exchange } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** The largest answer that is read. 5000 items with all ids at full length stay far below. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** The codings of a Content-Encoding that change the body, in the order in which they were applied. */
+const codingsOf = (header = ""): string[] =>
+  header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
 
 type Decoder = (bytes: Buffer, options: ZlibOptions) => Buffer;
 
@@ -53,4 +61,27 @@ function decodeBy(decoders: readonly Decoder[], body: Buffer): Buffer | "too lar
   // Where one of two forms ended too early, the body is in that form.
   const fault = faults.find(({ code }) => code === "Z_BUF_ERROR") ?? faults[0];
   return { fault: fault?.message ?? "not known here" };
+}
+
+/** How much of an answer is kept to be shown to a person. */
+const MOST_SHOWN_BYTES = 64 * 1024;
+
+/** The beginning of an answer as text; nothing of one that is still compressed. */
+export function shownOf({ headers, body, whole, undecoded }: Extract<Exchange, { kind: "answer" }>): string {
+  const shown = body.subarray(0, MOST_SHOWN_BYTES);
+  const isCoded = codingsOf(headers.contentEncoding).length > 0 && (!whole || undecoded !== undefined);
+  const isPlain = isCoded ? isBeginningOfUtf8(shown) : !shown.subarray(0, GZIP.length).equals(GZIP);
+  return isPlain ? shown.toString("utf8") : "";
+}
+
+/** What gzip begins with, also where no header says so. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+function isBeginningOfUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,8 +1,36 @@
 /** One request over a connection, and how far it got. */
 
 import type { Dispatcher } from "undici";
-import type { Exchange } from "./answer.ts";
 import type { Connections } from "./connection.ts";
+
+/** What the client saw of one request. */
+export type Exchange =
+  /** No byte of the request was written. */
+  | { readonly kind: "not sent"; readonly error: Error }
+  /** Bytes left, but not even the status of an answer came. */
+  | { readonly kind: "lost"; readonly error: Error }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: AnswerHeaders;
+      /** As far as it came. */
+      readonly body: Buffer;
+      /** The body came to its end. */
+      readonly whole: boolean;
+      /** It began before the whole request had been handed over. */
+      readonly early: boolean;
+      /** Why the body did not come to its end. */
+      readonly error?: Error;
+      /** Why the body could not be decoded by its Content-Encoding. It is as it came, which may be plain text all the same. */
+      readonly undecoded?: string;
+    };
+
+export interface AnswerHeaders {
+  readonly retryAfter?: string | undefined;
+  readonly date?: string | undefined;
+  readonly location?: string | undefined;
+  readonly contentEncoding?: string | undefined;
+}
 
 /** The longest that connecting may take, with handshakes and a proxy. Nothing is sent before, so it is tried again. */
 const MAX_CONNECT_MS = 15_000;

@@ -69,7 +69,7 @@ export async function sendLanes(
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
   const { mostActions = Number.POSITIVE_INFINITY } = sending;
-  const common = { rejected: 0, answers: 0, notBefore: 0, hasReportedMissingStatus: false, mostActions };
+  const common = { rejected: 0, answers: 0, notBefore: 0, mostActions };
   const all: Sending = { ...sending, common, halt: halt.signal };
   const wake = AbortSignal.any([sending.stop, halt.signal]);
   const work = async (): Promise<LaneEnd> => {

@@ -1,7 +1,7 @@
 /** When to try again. Pure: the clock and chance are given. */
 
 import { DateTime } from "luxon";
-import type { AnswerHeaders } from "./answer.ts";
+import type { AnswerHeaders } from "./exchange.ts";
 
 const BASE_MS = 500;
 const CAP_MS = 60_000;

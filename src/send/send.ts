@@ -4,9 +4,10 @@ import { crashPoint } from "../disk/crash-points.ts";
 import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { cleanText } from "../text.ts";
-import { type Exchange, type Reading, readExchange, type SentAction } from "./answer.ts";
+import { type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince, pause } from "./clock.ts";
+import type { Exchange } from "./exchange.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
@@ -19,9 +20,7 @@ export type SendEvent =
   | { readonly kind: "chunk answered"; readonly chunk: Chunk; readonly accepted: number; readonly rejected: number }
   | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
   /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
-  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
-  /** Called once, when an answer has no `status` of its own. */
-  | { readonly kind: "answers without status" };
+  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string };
 
 export interface Wait {
   readonly detail: string;
@@ -76,7 +75,6 @@ interface Common {
   answers: number;
   /** `performance.now()` before which no lane sends. */
   notBefore: number;
-  hasReportedMissingStatus: boolean;
   /** The most actions a request: fewer once a 413 was answered. */
   mostActions: number;
 }
@@ -291,15 +289,11 @@ async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<
 
 /** The answer says what became of every action. */
 function decided(
-  { common, happened, claim }: Way,
+  { common, claim }: Way,
   { chunk, attempt, exchange, at }: AttemptMade,
-  { items, hasStatus }: Extract<Reading, { kind: "decided" }>,
+  { items }: Extract<Reading, { kind: "decided" }>,
 ): Concluded {
   common.answers += 1;
-  if (!hasStatus && !common.hasReportedMissingStatus) {
-    common.hasReportedMissingStatus = true;
-    happened({ kind: "answers without status" });
-  }
   common.rejected += items.filter(({ outcome }) => outcome === "rejected").length;
   const [httpStatus, body] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [200];
   const raw = claim === undefined ? undefined : body;

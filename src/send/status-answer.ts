@@ -3,7 +3,9 @@
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
 import { cleanText } from "../text.ts";
-import { type AnswerHeaders, describe, type Exchange, shownOf } from "./answer.ts";
+import { describe } from "./answer.ts";
+import { shownOf } from "./content-codings.ts";
+import type { AnswerHeaders, Exchange } from "./exchange.ts";
 
 export type StatusReading =
   | { readonly kind: "status"; readonly status: string }

@@ -1,6 +1,6 @@
 /** Takes the key out of what a service answers: one that echoes it must not bring it into the ledger, a file or a log. Pure. */
 
-import type { Exchange } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** A shorter key could occur in an answer by chance, even inside an actionPromise. */
 const SHORTEST_SECRET = 12;

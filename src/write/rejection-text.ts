@@ -14,8 +14,10 @@ const DEPTH = 4;
 
 const MOST_CHARACTERS = 300;
 
-/** `rejected by the service: The event is not registered (event_not_found).` */
-export function rejectionText({ response }: Pick<Item, "response">): string {
+export const rejectionText = (item: Pick<Item, "response">): string => `rejected by the service: ${answerText(item)}`;
+
+/** `The event is not registered (event_not_found).`, or how to find out. */
+export function answerText({ response }: Pick<Item, "response">): string {
   const words: string[] = [];
   const codes: string[] = [];
   const item = itemOf(response);
@@ -23,11 +25,10 @@ export function rejectionText({ response }: Pick<Item, "response">): string {
   const status = String((item as { readonly status?: unknown } | null | undefined)?.status ?? "");
   const said = [...new Set(words)].join("; ");
   const code = [...new Set(codes)].filter((each) => !said.includes(each)).join(", ");
-  if (said === "" && code === "")
-    return `rejected by the service${status === "" ? "" : ` with status "${cleanText(status)}"`}; its answer is in the promises file.`;
+  if (said === "" && code === "") return `status "${cleanText(status)}"; its answer is in the promises file.`;
   const why = said === "" ? code : code === "" ? said : `${said.replace(/[.!]+$/, "")} (${code})`;
   const text = cleanText(why, MOST_CHARACTERS);
-  return `rejected by the service: ${text}${/[.!?…]$/.test(text) ? "" : "."}`;
+  return `${text}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 function itemOf(response: string | undefined): unknown {

@@ -58,7 +58,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
   "finished-with-rejects": {
     happens: sendInto({ fault: "failure-items", items: [1] }),
     said: [
-      'sales.ndjson:2 soldTicket T-1 rejected by the service with status "error"; its answer is in the promises file.',
+      'sales.ndjson:2 soldTicket T-1 rejected by the service: status "error"; its answer is in the promises file.',
       "Rejects: sales.rejects.ndjson",
       "Fix the rows in the rejects, then run: tickets stream sales.rejects.ndjson --env local",
     ],
@@ -77,7 +77,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
     },
     said: [
       "Finishing interrupted run RUN first.",
-      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Nothing after its request was sent.",
       "Look, then decide: tickets settle RUN --env local",
       "sales.ndjson was not read.",
     ],
@@ -141,7 +141,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     exitCode: 6,
     happens: sendInto({ fault: "drop", when: "after" }),
     said: [
-      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Nothing after its request was sent.",
       "3 actions: 3 in doubt.",
       "Look, then decide: tickets settle RUN --env local",
     ],
@@ -186,7 +186,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     },
     said: [
       "Stopped: 1 action rejected, more than maxRejected (0).",
-      'sales.ndjson:1 newEvent E rejected by the service with status "error"; its answer is in the promises file.',
+      'sales.ndjson:1 newEvent E rejected by the service: status "error"; its answer is in the promises file.',
       "Rejects: sales.rejects.ndjson",
       "Look at the rejects, then: tickets resume RUN --env local",
     ],

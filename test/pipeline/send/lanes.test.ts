@@ -296,7 +296,7 @@ describe("a lane that can't go on ends all", () => {
     const { exitCode, said, summary } = await stream({ lanes: 2, chunkSize: 2 });
     expect(exitCode).toBe(6);
     expect(said).toMatch(
-      /Stopped: chunk \d+ \(2 actions\) is in doubt: HTTP 500\. Its answer is not known\. Nothing after it in its lane was sent\./,
+      /Stopped: chunk \d+ \(2 actions\) is in doubt: HTTP 500\. Nothing after its request in its lane was sent\./,
     );
     expect(said).toContain("The service said: what the service says");
     expect((await states()).match(/answered|in doubt/g)?.toSorted()).toEqual(["answered", "answered", "in doubt"]);

@@ -33,7 +33,7 @@ describe("columns named like fields", () => {
       ],
     });
     expect(mapper.understanding).toEqual({
-      how: "by file name",
+      how: "file name",
       action: "soldTicket",
       columns: 6,
       used: ["Event ID", "TICKET_ID", "user-id", " Price ", "Order Time"],
@@ -104,7 +104,7 @@ describe("the action of a row", () => {
     ["sales.rejects.csv", "soldTicket", SALES],
     ["refunds.csv", "invalidatedTicket", ["nftId"]],
   ])("comes from the file name %s: %s", (fileName, action, header) => {
-    expect(createMapper({ fileName, header }).understanding).toMatchObject({ how: "by file name", action });
+    expect(createMapper({ fileName, header }).understanding).toMatchObject({ how: "file name", action });
   });
 
   test("that is none of the nine is a finding with the nearest, and the row holds back its ticket", () => {

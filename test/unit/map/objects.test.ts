@@ -51,7 +51,7 @@ describe("flat JSON rows", () => {
         },
       ],
     });
-    expect(mapper.understanding).toMatchObject({ how: "by file name", action: "soldTicket", unused: ["x"] });
+    expect(mapper.understanding).toMatchObject({ how: "file name", action: "soldTicket", unused: ["x"] });
   });
 
   test.each([

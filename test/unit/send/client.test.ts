@@ -5,9 +5,10 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Key } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
-import { type Exchange, readExchange } from "../../../src/send/answer.ts";
+import { readExchange } from "../../../src/send/answer.ts";
 import { openClient, type ServiceClient } from "../../../src/send/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/send/content-codings.ts";
+import type { Exchange } from "../../../src/send/exchange.ts";
 import { openSeenPromises } from "../../../src/send/seen.ts";
 import { selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Exchange } from "../../../src/send/answer.ts";
 import { pathOf } from "../../../src/send/ask-statuses.ts";
+import type { Exchange } from "../../../src/send/exchange.ts";
 import { readStatus } from "../../../src/send/status-answer.ts";
 
 const PROMISE = "0196c0de-0000-7000-8000-000000000001";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Exchange } from "../../../src/send/answer.ts";
+import type { Exchange } from "../../../src/send/exchange.ts";
 import { createKeyRemover } from "../../../src/send/without-key.ts";
 
 const KEY = "sk/live+8Zq=\"'<&>\\\\é~Wt4";
