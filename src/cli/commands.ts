@@ -227,15 +227,14 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     flags: usual(
       flag("output", "--all", "the promises of all runs, the oldest first").conflicts(["report", "import", "follow"]),
       flag("output", "-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)"),
-      flag("output", "--force", "replace the file"),
       flag("output", "--report <file>", `${REPORT.description}; then promises are written only with --output`),
       flag("input", "--import <files...>", "refill a lost or restored ledger from promises files").conflicts([
-        ...["output", "force", "report", "follow"],
+        ...["output", "report", "follow"],
       ]),
       flag("sending", "--follow", "write promises and rejects of what workers send, until nothing is open").conflicts([
-        ...["output", "force", "report"],
+        ...["output", "report"],
       ]),
-      flag("sending", "--wait-lock <time>", "with --import: wait for a run to end, such as 10m"),
+      WAIT_LOCK,
     ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
     examples: [
@@ -281,7 +280,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("look", "--port <n>", "port on 127.0.0.1 (4010)", parseCount),
       flag("look", "--reset", "start a new instance; the old one and its ledger are set aside"),
       flag("look", "--faults <file>", "script of faults, YAML or JSON"),
-      flag("look", "--key-env <name>", "variable that holds the key"),
       ...WORDS,
     ],
     examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"],
@@ -310,7 +308,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     group: "More:",
     flags: usual(
       flag("input", "--older-than <time>", "only of runs that ended at least this long ago").default("90d"),
-      flag("sending", "--wait-lock <time>", "wait for a run to end, such as 10m"),
+      WAIT_LOCK,
     ),
     examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
     note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",

@@ -5,7 +5,7 @@ import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import type { LogEvent } from "../commands/log-events.ts";
 import type { Findings, Reporter } from "../commands/reporter.ts";
-import { seconds } from "../commands/summary.ts";
+import { describeDuration } from "../commands/summary.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 import { cleanLines, cleanText, count, escapeUnseen, number } from "../text.ts";
 import type { LogFile } from "./log-file.ts";
@@ -220,10 +220,10 @@ export function describeProgress(
     chunk: chunk !== undefined && ` · chunk ${chunk.number}/${chunk.of}`,
     lanes: lanes > 1 && ` · ${lanes} lanes`,
     rate: perSecond > 0 && ` · ${number(Math.round(perSecond))}/s`,
-    left: gained > 0 && share < 1 && ` · ${describeSeconds((elapsed * (1 - share)) / gained)} left`,
+    left: gained > 0 && share < 1 && ` · ${describeDuration((1000 * elapsed * (1 - share)) / gained)} left`,
     rejected: rejected > 0 && ` · ${number(rejected)} rejected`,
     attempt: attempts > 1 && ` · attempt ${attempts}`,
-    note: waiting && ` · ${cleanText(waiting.detail, 60)}; trying again in ${seconds(waiting.waitMs)}`,
+    note: waiting && ` · ${cleanText(waiting.detail, 60)}; trying again in ${describeDuration(waiting.waitMs)}`,
   };
   const shown: Partial<Record<string, string>> = {};
   let free = room - doing.length;
@@ -235,12 +235,6 @@ export function describeProgress(
   }
   const inOrder = Object.keys(parts).map((name) => shown[name] ?? "");
   return `${doing}${inOrder.join("")}`;
-}
-
-function describeSeconds(seconds: number): string {
-  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
 }
 
 /** What paints a stream; undefined for one without colours. */

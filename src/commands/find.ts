@@ -3,13 +3,12 @@
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import { formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import { placeText } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { FoundAction, Ledger } from "../ledger/ledger.ts";
+import type { FoundAction } from "../ledger/ledger.ts";
 import { findLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { cleanText, count, masked, quoted } from "../text.ts";
@@ -34,13 +33,12 @@ export async function find(options: Options<"id" | "json">, context: Context): P
     });
   const { environment } = await openSettings(context, options, "any");
   const found = await lookFor(id, environment, context);
-  const { problem, similar } = found;
+  const { problem } = found;
   const pairs = found.actions.map((action) => [action, toDocument(action, id)] as const);
   const actions = pairs.map(([, document]) => document);
   const kinds = [...new Set(actions.map(({ as }) => as))];
   if (problem !== undefined) reporter.error(failureText(problem));
-  if (options.json)
-    reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs: kinds, actions, similar })}\n`);
+  if (options.json) reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs: kinds, actions })}\n`);
   if (actions.length === 0) sayNothing(id, environment, found, context);
   else if (!options.json) {
     const each = kinds.map(
@@ -58,20 +56,10 @@ async function lookFor(id: string, environment: Environment, { cwd }: Context) {
   await using ledger = await findLedgerOf(environment);
   /** Why the ledger does not know everything that was sent. */
   const problem = await lostRunsOf(environment, ledger, cwd);
-  const actions = (await ledger?.about(withoutNul(id))) ?? [];
-  const similar = ledger === undefined || actions.length > 0 ? [] : await similarIds(ledger, id);
-  return { problem, hasLedger: ledger !== undefined, actions, similar };
+  return { problem, hasLedger: ledger !== undefined, actions: (await ledger?.about(withoutNul(id))) ?? [] };
 }
 
 type Found = Awaited<ReturnType<typeof lookFor>>;
-
-/** Ids that differ from this one only in their form. */
-async function similarIds(ledger: Ledger, id: string): Promise<readonly string[]> {
-  const forms = ["t:", "e:", "n:"].map((kind) => formOf(`${kind}${id}`));
-  const known = await ledger.actionsOf(forms.toSorted());
-  const near = await ledger.near(forms);
-  return [...new Set([...known, ...near].map(({ subject }) => subject.slice(2)))].filter((each) => each !== id);
-}
 
 const ARTICLES = {
   ticketId: "a ticketId",
@@ -119,7 +107,7 @@ function reasonOf({ outcome, response, chunkState }: FoundAction): string | null
 
 const LONGEST_ID = 255;
 
-/** What was looked in, and what the id may have been meant to be. */
+/** What was looked in. */
 function sayNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
   // A ledger that was lost says nothing of what was sent; that is reported already.
   if (!found.hasLedger && found.problem !== undefined) return;
@@ -131,8 +119,6 @@ function sayNothing(id: string, environment: Environment, found: Found, { report
   reporter.info(
     `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
   );
-  if (found.similar.length > 0)
-    reporter.info(`Something was sent about ${found.similar.map((each) => quoted(each, LONGEST_ID)).join(", ")}.`);
 }
 
 /** A column of which no action has anything says nothing. */

@@ -6,14 +6,12 @@ import type { EnvironmentOptions } from "../run/settings.ts";
 
 /** Flags without a value. */
 export const SWITCHES = [
-  ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes", "force"] as const),
+  ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes"] as const),
   ...(["untilIdle", "sent", "notSent", "abandon", "pause", "follow", "trust", "reset"] as const),
   ...(["remote", "check", "all"] as const),
 ] as const;
 
-type Text =
-  | ("source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log")
-  | ("faults" | "keyEnv");
+type Text = "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log" | "faults";
 
 type Whole = "limit" | "chunk" | "first" | "port";
 

@@ -8,8 +8,8 @@ import type { RunContext } from "../run/context.ts";
 import { findLedgerOf, noLedger, openLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { namedRun } from "../run/runs.ts";
-import { connectorTo, openService, type Service } from "../run/session.ts";
-import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
+import { connectorTo, openService } from "../run/session.ts";
+import { type AskContext, type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import { cleanText, count, number } from "../text.ts";
@@ -21,8 +21,6 @@ import { describeAnswer, describeAuthentication, describeUnreachable } from "./s
 import { inColumns, widthsOf } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
 
-type RemoteStatusOptions = Options<"run" | "json">;
-
 /**
  * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended
  * it, and within a second of each answer should the process die. Exit 4 where a promise ended without reaching the blockchain,
@@ -30,25 +28,26 @@ type RemoteStatusOptions = Options<"run" | "json">;
  *
  * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `authentication-failed` without a key.
  */
-export async function remoteStatus(options: RemoteStatusOptions, context: Context): Promise<number> {
+export async function remoteStatus(options: Options<"run" | "json">, context: Context): Promise<number> {
   const { reporter, cwd } = context;
+  const { run } = options;
   const { core, environment } = await openSettings(context, options, "any");
+  const { name } = environment;
   const statusPath = statusPathOf(environment);
   const { hasLedger, problem } = await lookAtLedger(environment, cwd);
-  if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
-  const found = hasLedger ? await askAbout(core, environment, { statusPath, run: options.run }) : NOTHING;
+  if (!hasLedger && run !== undefined && problem === undefined) throw noLedger(environment, cwd);
+  const found = hasLedger ? await askAbout(core, environment, statusPath, run) : NOTHING;
   const exitCode = problem === undefined ? exitCodeOf(found) : EXIT_CODES.usage;
   if (problem !== undefined) reporter.error(failureText(problem));
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found, exitCode))}\n`);
-  else if (found.promises > 0) sayCounts(found, context);
+  if (options.json) {
+    const { stop, unreadable, ...counted } = found;
+    const rest = { unreadable: unreadable.answers, stopped: stop?.kind ?? null, exitCode };
+    reporter.out(`${JSON.stringify({ environment: name, run: run ?? null, ...counted, ...rest })}\n`);
+  } else if (found.promises > 0) sayCounts(found, context);
   if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   else if (hasLedger && found.promises === 0)
-    reporter.info(
-      options.run === undefined
-        ? `${environment.name} has given no promises yet.`
-        : `Run ${options.run} was given no promises.`,
-    );
-  sayDoubtful(found, environment, context);
+    reporter.info(run === undefined ? `${name} has given no promises yet.` : `Run ${run} was given no promises.`);
+  sayFailed(found, environment, context);
   if (found.stop !== undefined) sayStop(found.stop, found, environment, context);
   return exitCode;
 }
@@ -56,13 +55,9 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
 /** @throws Failure `usage` where there is none. */
 function statusPathOf({ name, statusPath }: Environment): string {
   if (statusPath !== undefined) return statusPath;
-  throw new Failure(
-    "usage",
-    `Nothing says where ${name} answers the status of a promise: it has no statusPath. Nothing was asked.`,
-    {
-      hint: `Set it in the config, with the path that the service's documentation gives: environments: {${name}: {statusPath: "/actions/{actionPromise}"}}`,
-    },
-  );
+  throw new Failure("usage", `${name} has no statusPath, so nobody can be asked about its promises.`, {
+    hint: `Set it in the config, with the path that the service's documentation gives: environments: {${name}: {statusPath: "/actions/{actionPromise}"}}`,
+  });
 }
 
 /** Whether there is one, and why it does not know everything that was sent. */
@@ -70,8 +65,6 @@ async function lookAtLedger(environment: Environment, cwd: string) {
   await using ledger = await findLedgerOf(environment);
   return { hasLedger: ledger !== undefined, problem: await lostRunsOf(environment, ledger, cwd) };
 }
-
-type RemoteCounts = Awaited<ReturnType<typeof countAll>>;
 
 interface Asked {
   /** How many answers came. */
@@ -82,7 +75,7 @@ interface Asked {
   readonly stop: AskStop | { readonly kind: StopSignal } | undefined;
 }
 
-interface RemoteStatus extends RemoteCounts, Asked {
+interface RemoteStatus extends Awaited<ReturnType<typeof countAll>>, Asked {
   readonly runs: number;
   /** The first promises that did not reach the blockchain. */
   readonly failures: Awaited<ReturnType<typeof failuresOf>>;
@@ -92,13 +85,6 @@ const NOTHING: RemoteStatus = {
   ...{ runs: 0, promises: 0, statuses: {}, unknown: 0, final: 0, failed: 0, notFound: 0, answers: 0 },
   ...{ unreadable: { answers: 0, detail: "" }, failures: [], stop: undefined },
 };
-
-/** How many failures are listed one by one. */
-const FAILURES_SHOWN = 5;
-/** Answers are stored so many at a time, or after so long. */
-const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
-/** An answer about one promise is a few hundred bytes. */
-const MAX_STATUS_BYTES = 1024 * 1024;
 
 /** What it ends with that asks no more. */
 const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
@@ -111,66 +97,63 @@ const STOP_CODES: Readonly<Record<AskStop["kind"] | StopSignal, number>> = {
 
 function exitCodeOf({ stop, failed, notFound, unreadable }: RemoteStatus): number {
   if (stop !== undefined) return STOP_CODES[stop.kind];
-  const isDoubtful = failed + notFound + unreadable.answers > 0;
-  return isDoubtful ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
 async function askAbout(
   context: RunContext,
   environment: Environment,
-  { statusPath, run }: { readonly statusPath: string; readonly run: string | undefined },
+  statusPath: string,
+  run: string | undefined,
 ): Promise<RemoteStatus> {
   await using service = await openService(context, environment);
   await service.key();
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const runs = run === undefined ? await ledger.runs() : [await namedRun(ledger, run, environment)];
-  const asked = await ask(context, { statusPath, service, ledger, runs });
+  const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
+  const asked = await ask(context, { ...environment, statusPath, connect }, ledger, runs);
   const counts = await countAll(ledger, runs);
   // A signal that came behind the last answer ended nothing.
   const isCut = context.stop.aborted && counts.final < counts.promises;
   const stop = asked.stop ?? (isCut ? { kind: context.stop.reason as StopSignal } : undefined); // no deadline is set here
-  return { ...counts, ...asked, stop, runs: runs.length, failures: await failuresOf(ledger, runs) };
+  return { runs: runs.length, ...counts, ...asked, stop, failures: await failuresOf(ledger, runs) };
 }
 
-interface Asking {
-  readonly statusPath: string;
-  readonly service: Service;
-  readonly ledger: Ledger;
-  readonly runs: readonly Run[];
-}
+/** An answer about one promise is a few hundred bytes. */
+const MAX_STATUS_BYTES = 1024 * 1024;
 
-async function ask(context: RunContext, { statusPath, service, ledger, runs }: Asking): Promise<Asked> {
-  const { progress } = context;
-  const { retries, rate } = service.environment;
+async function ask(
+  { progress, stop, abort }: RunContext,
+  { statusPath, retries, rate, connect }: Pick<AskContext, "statusPath" | "retries" | "rate" | "connect">,
+  ledger: Ledger,
+  runs: readonly Run[],
+): Promise<Asked> {
   const { promises: all, final } = await countAll(ledger, runs);
   const notes = notesIn(ledger);
   let [answers, hasWaited] = [0, false];
   const unreadable = { answers: 0, detail: "" };
-  const show = (waiting?: Wait): void =>
-    progress.advanced({
-      ...{ doing: "asking about", done: answers, total: all - final, unit: "promise" },
-      ...(waiting && { waiting }),
-    });
-  const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
-  const stop = AbortSignal.any([context.stop, context.abort]);
+  const show = (waiting?: Wait): void => {
+    const work = { doing: "asking about", done: answers, total: all - final, unit: "promise" } as const;
+    progress.advanced({ ...work, ...(waiting && { waiting }) });
+  };
+  const asking: AskContext = {
+    ...{ statusPath, retries, rate, connect, stop: AbortSignal.any([stop, abort]) },
+    async answered(promise, answer) {
+      answers += 1;
+      if (answer.kind === "status") await notes.add(promise, answer.status);
+      else {
+        unreadable.answers += 1;
+        unreadable.detail ||= answer.detail;
+      }
+      show();
+    },
+    waiting(detail, waitMs) {
+      progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
+      hasWaited = true;
+      show({ detail, waitMs });
+    },
+  };
   try {
-    const asking = {
-      ...{ statusPath, retries, rate, connect, stop },
-      async answered(promise, answer) {
-        answers += 1;
-        if (answer.kind === "status") await notes.add(promise, answer.status);
-        else {
-          unreadable.answers += 1;
-          unreadable.detail ||= answer.detail;
-        }
-        show();
-      },
-      waiting(detail, waitMs) {
-        progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
-        hasWaited = true;
-        show({ detail, waitMs });
-      },
-    } satisfies Parameters<typeof askStatuses>[0];
     const stopped = await askStatuses(asking, openPromises(ledger, runs));
     return { answers, unreadable, stop: stopped };
   } finally {
@@ -184,6 +167,9 @@ async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerat
     for await (const promises of ledger.promises(run, FINAL_STATUSES))
       for (const each of promises) yield { ...each, run };
 }
+
+/** Answers are stored so many at a time, or after so long. */
+const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
 
 /** Keeps what was learnt, some answers at a time. */
 function notesIn(ledger: Ledger) {
@@ -225,6 +211,9 @@ async function countAll(ledger: Ledger, runs: readonly Run[]) {
   };
 }
 
+/** How many failures are listed one by one. */
+const FAILURES_SHOWN = 5;
+
 async function failuresOf(ledger: Ledger, runs: readonly Run[]) {
   const failures = [];
   for (const run of runs)
@@ -244,24 +233,6 @@ async function failuresOf(ledger: Ledger, runs: readonly Run[]) {
   return failures;
 }
 
-/** The document of `status --remote --json`. */
-function toDocument(
-  { run }: RemoteStatusOptions,
-  { name }: Environment,
-  { stop, unreadable, ...found }: RemoteStatus,
-  exitCode: number,
-) {
-  const { runs, promises, statuses, unknown, final, failed, notFound, answers, failures } = found;
-  return {
-    ...{ environment: name, run: run ?? null, runs, promises, statuses, unknown, final, failed, notFound, answers },
-    ...{ unreadable: unreadable.answers, failures, stopped: stop?.kind ?? null, exitCode },
-  };
-}
-
-/** `11,900 of 12,040 promises are final.` */
-const describeFinal = ({ final, promises }: RemoteCounts): string =>
-  `${number(final)} of ${count(promises, "promise")} ${final === 1 ? "is" : "are"} final.`;
-
 const UNANSWERED = "not answered yet";
 
 /** What a person should know of a status, beside its word. */
@@ -274,44 +245,46 @@ const NOTES: Readonly<Record<string, string>> = {
 };
 const OTHER_NOTE = "not a status that tickets knows: counts as not final";
 
-function sayCounts(found: RemoteStatus, { reporter }: Context): void {
-  const statuses = Object.entries(found.statuses).map(([status, n]) => [cleanText(status), n] as const);
-  const all = found.unknown === 0 ? statuses : [...statuses, [UNANSWERED, found.unknown] as const];
+function sayCounts({ statuses, unknown, promises, runs }: RemoteStatus, { reporter }: Context): void {
+  const all = [...Object.entries(statuses), ...(unknown === 0 ? [] : [[UNANSWERED, unknown] as const])];
   const width = Math.max(...all.map(([, n]) => number(n).length));
-  const rows = all.map(([status, n]) => [status, number(n).padStart(width), NOTES[status] ?? OTHER_NOTE]);
-  reporter.out(`${count(found.promises, "promise")} of ${count(found.runs, "run")}\n`);
+  const rows = all.map(([status, n]) => [cleanText(status), number(n).padStart(width), NOTES[status] ?? OTHER_NOTE]);
   const widths = widthsOf(rows);
-  for (const row of rows) reporter.out(`  ${inColumns(row, widths)}\n`);
+  const lines = rows.map((row) => `  ${inColumns(row, widths)}\n`);
+  reporter.out(`${count(promises, "promise")} of ${count(runs, "run")}\n${lines.join("")}`);
 }
 
-function sayDoubtful(found: RemoteStatus, environment: Environment, { reporter }: Context): void {
+const isRight = ({ statusPath }: Environment): string => `Is statusPath (${statusPath}) right?`;
+
+function sayFailed(found: RemoteStatus, environment: Environment, { reporter }: Context): void {
   const { failures, failed, notFound, unreadable } = found;
-  for (const { source, line, action, actionPromise, status } of failures)
-    reporter.error(
-      `${source === null ? "" : `${placeText({ source, line: line ?? undefined })} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
-    );
-  if (failed > failures.length) {
+  for (const { source, line, action, actionPromise, status } of failures) {
+    const from = source === null ? "" : `${placeText({ source, line: line ?? undefined })} `;
+    const promise = cleanText(actionPromise ?? "", 255);
+    reporter.error(`${from}${action ?? "action"} ${status}: its promise ${promise} did not reach the blockchain.`);
+  }
+  if (failed > failures.length)
     reporter.error(
       `${number(failed - failures.length)} more did not. All of them are in the ledger's table promise_statuses (docs/design/ledger.md).`,
     );
-  }
   if (notFound > 0)
     reporter.warn(
-      `${environment.name} does not know ${count(notFound, "promise")} (HTTP 404). Either statusPath (${environment.statusPath}) is not its path, or the service has forgotten them.`,
+      `${environment.name} does not know ${count(notFound, "promise")} (HTTP 404), or has forgotten them. ${isRight(environment)}`,
     );
   if (unreadable.answers > 0)
     reporter.warn(
-      `${count(unreadable.answers, "answer")} did not say what became of ${unreadable.answers === 1 ? "its promise" : "their promises"}: ${cleanText(unreadable.detail, 200)}. Is statusPath (${environment.statusPath}) right?`,
+      `${count(unreadable.answers, "answer")} did not say what became of ${unreadable.answers === 1 ? "its promise" : "their promises"}: ${cleanText(unreadable.detail, 200)}. ${isRight(environment)}`,
     );
 }
 
 function sayStop(
   stop: NonNullable<RemoteStatus["stop"]>,
-  found: RemoteStatus,
+  { final, promises }: RemoteStatus,
   environment: Environment,
   { env, reporter }: Context,
 ): void {
-  const kept = `${describeFinal(found)} What was answered is kept.`;
+  const are = final === 1 ? "is" : "are";
+  const kept = `${number(final)} of ${count(promises, "promise")} ${are} final. What was answered is kept.`;
   switch (stop.kind) {
     case "authentication failed":
       reporter.error(`${describeAuthentication(environment, stop)} ${kept}`);
@@ -323,13 +296,11 @@ function sayStop(
       break;
     case "refused":
       reporter.error(
-        `${environment.name} refused to give the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? ${describeAnswer(stop.body)} ${kept}`,
+        `${environment.name} refused to give the status of a promise: ${cleanText(stop.detail, 300)}. ${isRight(environment)} ${describeAnswer(stop.body)} ${kept}`,
       );
       break;
     case "unreadable":
-      reporter.error(
-        `None of the answers said what became of a promise, so no more were asked for. Is statusPath (${environment.statusPath}) right?`,
-      );
+      reporter.error(`No answer said what became of a promise, so no more were asked for. ${isRight(environment)}`);
       break;
     default:
       reporter.info(`Stopped by ${stop.kind}. What was answered is kept; the same command asks about the rest.`);

@@ -14,7 +14,7 @@ import { refuseCompressed } from "../run/outputs.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
 import { hasPromises, runOfResults } from "../run/runs.ts";
 import { cleanText, count, displayPath } from "../text.ts";
-import { writeWhole } from "../write/output-file.ts";
+import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
@@ -24,7 +24,7 @@ import { openSettings } from "./run-context.ts";
 import { describeActions, listOf } from "./summary.ts";
 
 /** With `report`, promises are written only to a file that is named. */
-type ResultsOptions = Options<"run" | "all" | "force" | "output" | "report">;
+type ResultsOptions = Options<"run" | "all" | "output" | "report">;
 
 /** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
@@ -49,7 +49,7 @@ async function reportRun(path: string, options: ResultsOptions, context: Context
 }
 
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
-  const { all, run: id, output, force } = options;
+  const { all, run: id, output } = options;
   if (all && id !== undefined)
     throw new Failure("usage", "--all writes the promises of all runs, not of one.", {
       hint: "Leave the run or --all out.",
@@ -69,9 +69,9 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     const path = resolve(cwd, output);
     const shown = displayPath(path, cwd);
     refuseCompressed(path, cwd, false);
-    if (existsSync(path) && !force)
+    if (existsSync(path) && (await isPlainFile(path)))
       throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
-        hint: "Name another file, or replace it with --force.",
+        hint: "Name another file, or move this one away.",
       });
     let lines = 0;
     const counted = async function* (): AsyncGenerator<string> {

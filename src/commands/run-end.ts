@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
 import type { Reporter } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { chunkNumber, describeActions, describeUnsentRows, listOf, seconds } from "./summary.ts";
+import { chunkNumber, describeActions, describeDuration, describeUnsentRows, listOf } from "./summary.ts";
 
 /** Says how a run ended, lane by lane. */
 export function sayRunEnd(end: RunEnd, context: Context): void {
@@ -82,7 +82,7 @@ function sayByAction(
 function describePace(ms: number, sent: { readonly actions: number; readonly ms: number }): string {
   if (sent.actions === 0) return "";
   const rate = Math.round((1000 * sent.actions) / Math.max(1, sent.ms));
-  return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
+  return ` In ${describeDuration(ms)}, ${number(rate)} actions/s while sending.`;
 }
 
 /** What programs read of a stop. */
@@ -126,7 +126,7 @@ export function describeStop(
       const late =
         stop.waitMs === undefined
           ? ""
-          : ` The next attempt would come in ${seconds(stop.waitMs)}, past --max-duration.`;
+          : ` The next attempt would come in ${describeDuration(stop.waitMs)}, past --max-duration.`;
       return [`${unreachable}${late} ${nothingAfter(stop.chunk)}`];
     }
     case "too many rejections":

@@ -26,11 +26,8 @@ const DEFAULT_PORT = 4010;
  * @throws Failure `usage` for a taken port, a bad fault script or a key that can't be had; `storage` for a state that
  *   can't be opened; `busy` for `reset` while another process uses the state.
  */
-export async function serveSandbox(
-  options: Options<"port" | "reset" | "faults" | "keyEnv">,
-  context: Context,
-): Promise<number> {
-  const { port = DEFAULT_PORT, reset, keyEnv } = options;
+export async function serveSandbox(options: Options<"port" | "reset" | "faults">, context: Context): Promise<number> {
+  const { port = DEFAULT_PORT, reset } = options;
   const { env, stop } = context;
   const { info, out } = context.reporter;
   const { environment } = await openSettings(context, { ...options, env: "sandbox" });
@@ -49,7 +46,7 @@ export async function serveSandbox(
     if (aside !== undefined) info(`The sandbox's ledger was set aside as ${aside}.`);
   }
   using engine = openEngine({ path: statePath, accept });
-  const key = findKey(env, keyEnv, join(folder, "sandbox.key"));
+  const key = findKey(env, join(folder, "sandbox.key"));
   await using sandbox = await startSandbox({
     ...{ engine, port, apiKey: key.value, signal: stop },
     ...(faults && { faults }),

@@ -79,20 +79,15 @@ function describeDoubtful(
   environment: Environment,
   verbose: boolean,
 ): readonly string[] {
-  // Of all, so that the same number means the same in `status --chunk`.
-  const fields = shownFields(
-    actions.map(({ action }) => action),
-    verbose,
-  );
   const [first, last] = [actions[0], actions.at(-1)];
   const all = statusCommand(environment, run, "--chunk", String(chunk.chunk));
   return [
-    ...(first === undefined ? [] : [describeAction(first, fields[0])]),
+    ...(first === undefined ? [] : [describeAction(first, verbose)]),
     ...(actions.length > 2 ? [`… ${number(actions.length - 2)} more; all of them: ${all}`] : []),
     ...(last === undefined || last === first
       ? []
       : [
-          describeAction(last, fields.at(-1)),
+          describeAction(last, verbose),
           "The service works in order: if it has the last one, it has processed them all.",
         ]),
   ];
@@ -133,11 +128,8 @@ const kinds = (actions: readonly AskedAction[]): string =>
   [...new Set(actions.map(({ action }) => action.action))].join(", ");
 
 /** `resales.csv:2 resoldTicket T1, userId gu…74, price 20.00, orderTime 1777658400` */
-function describeAction(
-  { source, line, action }: AskedAction,
-  fields: ReturnType<typeof shownFields>[number] = [],
-): string {
+function describeAction({ source, line, action }: AskedAction, verbose: boolean): string {
   const ids = idsOf(action).map((id) => cleanText(id));
-  const shown = fields.map(({ name, value }) => `${name} ${valueText(value)}`);
+  const shown = shownFields(action, verbose).map(([name, value]) => `${name} ${valueText(value)}`);
   return [`${placeText({ source, line })} ${[action.action, ...ids].join(" ")}`, ...shown].join(", ");
 }

@@ -9,38 +9,18 @@ import { cleanText, masked } from "../text.ts";
 const SHOWN: ReadonlySet<string> = new Set(["userId", "to", "price", "orderTime"] satisfies FieldName[]);
 const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"] satisfies FieldName[]);
 
-interface ShownField {
-  readonly name: string;
-  readonly value: unknown;
-}
-
-/**
- * The fields of each action, in the order in which they were sent. What names a person is masked unless `verbose`; different
- * values with the same mask are numbered.
- */
-export function shownFields(actions: readonly Action[], verbose: boolean): readonly (readonly ShownField[])[] {
-  const masks = new Masks();
-  const fields = actions.map((action) => {
-    const about = JSON.stringify([action.action, ...idsOf(action)]);
-    return fieldsOf(action).map(([name, value]) => ({
-      name,
-      value: verbose || !isPersonal(name) ? () => value : masks.add(`${about} ${name}`, String(value)),
-    }));
-  });
-  // Whether a mask needs a number is known only now.
-  return fields.map((ofAction) => ofAction.map(({ name, value }) => ({ name, value: value() })));
-}
-
 /** The ids of what the action is about. */
 export const idsOf = ({ data: { eventId, ticketId, nftId } }: Action): readonly string[] =>
   [eventId, ticketId, nftId].filter((id) => id != null);
 
-function fieldsOf({ action, data }: Action): readonly (readonly [string, unknown])[] {
+/** What names a person is masked unless `verbose`. */
+export function shownFields({ action, data }: Action, verbose: boolean): readonly (readonly [string, unknown])[] {
   const { updates } = actionSpec(action);
-  return Object.entries(data).filter(([name, value]) =>
+  return Object.entries(data).flatMap(([name, value]) => {
     // `null` in an update is sent too: it says that the field stays.
-    updates ? !IDS.has(name) : SHOWN.has(name) && value != null,
-  );
+    const isShown = updates ? !IDS.has(name) : SHOWN.has(name) && value != null;
+    return isShown ? [[name, isPersonal(name) && !verbose ? masked(String(value)) : value] as const] : [];
+  });
 }
 
 const LONGEST = 60;
@@ -49,20 +29,5 @@ const LONGEST = 60;
 export function valueText(value: unknown): string {
   if (typeof value !== "string") return cleanText(stringifyJson(value), LONGEST);
   const text = cleanText(value, LONGEST);
-  return /^[^\s,"]+( \(\d+\))?$/.test(text) ? text : JSON.stringify(text);
-}
-
-class Masks {
-  readonly #seen = new Map<string, Map<string, number>>();
-
-  /** @returns how it is shown, once all are known. */
-  add(of: string, raw: string): () => string {
-    const mask = masked(raw);
-    const key = `${of} ${mask}`;
-    const alike = this.#seen.get(key) ?? new Map<string, number>();
-    this.#seen.set(key, alike);
-    const number = alike.get(raw) ?? alike.size + 1;
-    alike.set(raw, number);
-    return () => (alike.size === 1 ? mask : `${mask} (${number})`);
-  }
+  return /^[^\s,"]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -29,8 +29,8 @@ import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
-import { chunkNumber, describeActions, describeRows, describeSettlement } from "./summary.ts";
-import { columnsOf, layOutSentences } from "./table.ts";
+import { chunkNumber, describeActions, describeDuration, describeRows, describeSettlement } from "./summary.ts";
+import { columnsOf, layOut } from "./table.ts";
 import { describeHolding, sayNeverSent } from "./words.ts";
 
 /** `maxAge`: an older last success, or none, is exit 4. */
@@ -42,10 +42,10 @@ const RUNS_SHOWN = 20;
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const { run, maxAge, metrics } = options;
-  if (run !== undefined && maxAge !== undefined)
-    throw refuseOfRun("--max-age", "about all runs of an environment, not about one.");
-  if (run !== undefined && metrics !== undefined)
-    throw refuseOfRun("--metrics", "about an environment, not about one run.");
+  if (run !== undefined && (maxAge ?? metrics) !== undefined)
+    throw new Failure("usage", "--max-age and --metrics are about all runs of an environment, not about one.", {
+      hint: "Leave them or the run out.",
+    });
   const { core, environment } = await openSettings(context, options, "any");
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
@@ -67,9 +67,6 @@ export async function status(options: StatusOptions, context: Context): Promise<
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
   return sayAge(found.succeeded, maxAge, environment.name, context);
 }
-
-const refuseOfRun = (flag: string, why: string): Failure =>
-  new Failure("usage", `${flag} is ${why}`, { hint: `Leave the run or ${flag} out.` });
 
 /** The document of `status --json`. */
 function toDocument({ succeeded, failed, unstarted, runs, team, holder }: Status) {
@@ -96,11 +93,11 @@ function toEnd(invocation: Invocation | undefined) {
 }
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
-const laneOf = ({ run, lane, actions, inFlight: beingSent }: Team["lanes"][number]) => ({
+const laneOf = ({ run, lane, actions, inFlight }: Team["lanes"][number]) => ({
   run,
   lane,
   actions,
-  beingSent,
+  beingSent: inFlight,
 });
 const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
 const isHeld = ({ workers }: Team, lane: OpenLane): boolean => workers.some(({ worker }) => worker === lane.worker);
@@ -172,13 +169,13 @@ function sayWorkers(title: string, workers: readonly Worker[], team: Team, { tim
   const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
     `${cleanText(host, 60)} ${pid}`,
     time(since),
-    `${describeAge(seenAgoMs)} ago`,
+    `${describeDuration(seenAgoMs)} ago`,
     lanesOf(team, worker)
       .map(({ lane }) => lane)
       .join(" ") || "-",
     cleanText(command, 60),
   ]);
-  out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
+  out(`\n${title}:\n${layOut(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
 }
 
 /** `7f3a0c11  28 Nov 03:00  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
@@ -189,16 +186,16 @@ function sayRuns(title: string, runs: readonly RunStatus[], { time, columns, out
     time(run.createdAt),
     describeState(run, counts),
     String(run.exitCode ?? "-"),
-    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeAge(summary.durationMs),
-    describeFirst(filesOf(run)),
+    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeDuration(summary.durationMs),
+    describeFiles(filesOf(run)),
     describeActions(summary.actions, counts.inFlight),
   ]);
   const names = ["run", "began", "state", "exit", "took", "files", "actions"];
-  out(`\n${title}:\n${layOutSentences(names, rows, columns)}`);
+  out(`\n${title}:\n${layOut(names, rows, columns)}`);
 }
 
-/** `sales.csv and 2 more`, without its folder: a table has little room. */
-const describeFirst = ([first, ...others]: readonly string[]): string =>
+/** `sales.csv and 2 more`, without its folder: a line has little room. */
+const describeFiles = ([first, ...others]: readonly string[]): string =>
   first === undefined ? "-" : `${cleanText(basename(first), 30)}${andMore(others.length)}`;
 
 /** As far the clocks of machines that share a ledger may be apart. */
@@ -212,8 +209,8 @@ function sayAge(success: Invocation | undefined, maxAge: number, name: string, {
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${describeAge(-age)} ahead of this one, so its age is unknown.`
-        : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
+        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${describeDuration(-age)} ahead of this one, so its age is unknown.`
+        : `The last success of ${name} is ${describeDuration(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
@@ -224,31 +221,15 @@ function describeEnd(invocation: Invocation, { now, time }: Surface): string {
   const at = endedAt(invocation);
   const parts = [
     `${command}${files.length === 0 ? "" : ` ${describeFiles(files)}`}`,
-    describeAge(durationMs),
+    describeDuration(durationMs),
     ...(run === undefined ? [] : [`run ${run}`]),
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
   const age = now - Date.parse(at);
-  const when = age < -CLOCKS_APART_MS ? `by a clock that was ${describeAge(-age)} ahead` : `${describeAge(age)} ago`;
+  const when =
+    age < -CLOCKS_APART_MS ? `by a clock that was ${describeDuration(-age)} ahead` : `${describeDuration(age)} ago`;
   return `${time(at)}, ${when}: ${parts.join(", ")}${why}`;
-}
-
-/** Files that are named in a line; the others are counted. */
-const FILES_SHOWN = 3;
-
-function describeFiles(files: readonly string[]): string {
-  const shown = files.slice(0, FILES_SHOWN).map((file) => cleanText(file, 100));
-  return `${shown.join(" ")}${andMore(files.length - FILES_SHOWN)}`;
-}
-
-/** `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
-export function describeAge(ms: number): string {
-  const seconds = Math.max(0, ms) / 1000;
-  if (seconds < 90) return `${seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
 }
 
 /** `open, in doubt`; what was imported or adopted was not sent by this run. */
@@ -302,7 +283,7 @@ function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, 
       ({ chunk, ...how }) =>
         `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
     ),
-    ...(isSent && run.endedAt !== undefined ? [`took ${describeAge(summary.durationMs)}`] : []),
+    ...(isSent && run.endedAt !== undefined ? [`took ${describeDuration(summary.durationMs)}`] : []),
     ...(run.exitCode ? [`exit ${run.exitCode}`] : []),
     ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
@@ -323,13 +304,9 @@ function sayActions(
   actions: readonly AskedAction[],
   { reporter: { out }, verbose }: Context,
 ): void {
-  const fields = shownFields(
-    actions.map(({ action }) => action),
-    verbose,
-  );
-  for (const [at, { source, line, action }] of actions.entries()) {
+  for (const { source, line, action } of actions) {
     const { eventId, ticketId, nftId } = action.data;
-    const shown = Object.fromEntries((fields[at] ?? []).map(({ name, value }) => [name, value]));
+    const shown = Object.fromEntries(shownFields(action, verbose));
     const document = { source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state };
     out(`${escapeUnseen(stringifyJson(document))}\n`);
   }

@@ -21,32 +21,26 @@ export const inColumns = (cells: TableRow, widths: readonly number[]): string =>
     .join(GAP)
     .trimEnd();
 
-/** @param columns of the terminal; infinite elsewhere. */
-export function layOut(names: readonly string[], rows: readonly TableRow[], columns: number): string {
-  const widths = widthsOf([names, ...rows]);
-  const width = widths.reduce((sum, each) => sum + each, (names.length - 1) * GAP.length);
-  if (width > columns) return blocks(names, rows);
-  const line = (cells: TableRow): string => `${inColumns(cells, widths)}\n`;
-  return [names, widths.map((each) => "─".repeat(each)), ...rows].map(line).join("");
-}
-
-/** How much room the last column needs at least to be wrapped. */
+/** How much room a last column needs at least to be wrapped. */
 const LEAST_LAST = 20;
 
 /**
- * The same for texts whose last column is a sentence: where the rows are too wide, that column goes on below itself, as long
- * as it has room for a few words.
+ * Where the rows are too wide, the last column goes on below itself, as long as it has room for a few words.
+ *
+ * @param columns of the terminal; infinite elsewhere.
  */
-export function layOutSentences(names: readonly string[], rows: readonly TableRow[], columns: number): string {
-  const before = widthsOf([names, ...rows]).slice(0, -1);
-  const room = columns - before.reduce((sum, width) => sum + width + GAP.length, 0);
-  if (room < LEAST_LAST) return blocks(names, rows, columns);
+export function layOut(names: readonly string[], rows: readonly TableRow[], columns: number): string {
+  const widths = widthsOf([names, ...rows]);
+  const room = columns - widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
+  if (room < Math.min(LEAST_LAST, widths.at(-1) ?? 0)) return inBlocks(names, rows, columns);
   const folded = rows.flatMap((row) => {
     const [first = "", ...rest] = foldWords(row.at(-1) ?? "", room);
-    const empty = row.slice(0, -1).map(() => "");
-    return [[...row.slice(0, -1), first], ...rest.map((text) => [...empty, text])];
+    const blank = row.slice(0, -1).map(() => "");
+    return [[...row.slice(0, -1), first], ...rest.map((text) => [...blank, text])];
   });
-  return layOut(names, folded, columns);
+  const narrowed = widthsOf([names, ...folded]);
+  const rule = narrowed.map((width) => "─".repeat(width));
+  return [names, rule, ...folded].map((cells) => `${inColumns(cells, narrowed)}\n`).join("");
 }
 
 /** Lines no wider than `room` unless a word is; all but the first begin with `indent`. */
@@ -60,19 +54,13 @@ export function foldWords(text: string, room: number, indent = ""): readonly str
   return lines;
 }
 
-/** @param columns in which a value goes on below itself; without it, it stands in one line whatever its length. */
-function blocks(names: readonly string[], rows: readonly TableRow[], columns = Number.POSITIVE_INFINITY): string {
+/** A value goes on below itself. */
+function inBlocks(names: readonly string[], rows: readonly TableRow[], columns: number): string {
   const width = Math.max(...names.map(textWidth));
-  const room = columns - width - GAP.length;
-  const below = `\n${" ".repeat(width)}${GAP}`;
-  const block = (row: TableRow): string =>
-    row
-      .map((text, at) => {
-        const value = Number.isFinite(room) ? foldWords(text, room).join(below) : text;
-        return text === "" ? "" : `${padded(names[at] ?? "", width)}${GAP}${value}\n`;
-      })
-      .join("");
-  return rows.map(block).join("\n");
+  const indent = " ".repeat(width + GAP.length);
+  const lineOf = (name: string, text: string): string =>
+    text === "" ? "" : `${padded(name, width)}${GAP}${foldWords(text, columns - indent.length).join(`\n${indent}`)}\n`;
+  return rows.map((row) => row.map((text, at) => lineOf(names[at] ?? "", text)).join("")).join("\n");
 }
 
 /** How wide the terminal is that a stream writes to; infinite for a file or a pipe. */

@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { localTime, localTimes } from "./local-time.ts";
 import { sayRunEnd, sayStops } from "./run-end.ts";
-import { describeSettlement, listOf, seconds } from "./summary.ts";
+import { describeDuration, describeSettlement, listOf } from "./summary.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -74,7 +74,7 @@ const WORDS: Words = {
     }),
   "chunk waits": ({ chunk: { chunk, lane }, detail, waitMs }, { reporter }) => {
     const why = cleanText(detail, 200);
-    reporter.detail(`chunk ${chunk}: ${why}; trying again in ${seconds(waitMs)}`, {
+    reporter.detail(`chunk ${chunk}: ${why}; trying again in ${describeDuration(waitMs)}`, {
       ...{ event: "wait", chunk, lane, waitMs: Math.round(waitMs), detail: why },
     });
   },
@@ -87,7 +87,7 @@ const WORDS: Words = {
   "question waits": ({ detail, waitMs, isFirst }, { reporter }) => {
     const why = cleanText(detail, 200);
     const say = isFirst ? reporter.info : reporter.detail;
-    say(`No answer about a promise: ${why}; trying again in ${seconds(waitMs)}`, {
+    say(`No answer about a promise: ${why}; trying again in ${describeDuration(waitMs)}`, {
       ...{ event: "wait", waitMs: Math.round(waitMs), detail: why },
     });
   },

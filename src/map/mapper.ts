@@ -55,17 +55,9 @@ export type Mapped =
       readonly isGuess?: true;
     });
 
-export interface DecidingColumn {
-  readonly label: string;
-  /** In the row that was mapped last. */
-  readonly text: () => string;
-}
-
 export interface Mapper {
   /** Which columns of a table it reads; all where it is undefined. */
   readonly wanted?: readonly boolean[] | undefined;
-  /** The columns whose values decide what a row gives, so that a preview can count what each value leads to. */
-  readonly deciding?: readonly DecidingColumn[] | undefined;
   /** For JSON rows: as far as the rows so far show it. */
   readonly understanding: Understanding;
   /** Reads one row. What it gives may depend on earlier rows of the file. */

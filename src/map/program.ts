@@ -24,7 +24,7 @@ import type {
 } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled, namesIn } from "./template.ts";
-import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
+import { type ValueTally, ValueWatch } from "./value-watch.ts";
 import {
   compileExpect,
   compileSkip,
@@ -77,8 +77,6 @@ export interface Program {
   readonly watch: ValueWatch;
   /** Those of lists that actions repeat by, under the name of the list. */
   readonly itemWatches: ReadonlyMap<string, ValueWatch>;
-  /** The columns that conditions compare with values. */
-  readonly deciding: readonly Pick<WatchedColumn, "label" | "read">[];
   /** What the conditions look at, for the reason why a row is skipped. */
   readonly looked: readonly Looked[];
 }
@@ -147,12 +145,11 @@ export function compileSource(settings: SourceSettings): Program {
   const all = rules.flatMap((rule) => looksOf(rule).ofRow);
   const watched = watchedColumns(config, source.namesIn(), all);
   const watch = new ValueWatch(watched, tables);
-  const deciding = watched.filter(({ isOfItem, isTested, takesOthers }) => !isOfItem && (isTested || takesOthers));
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(all);
   const itemWatches = watchItems(rules, source);
   const ofRows = { columns, lookups, each, rules, expectations, skips, event, fillDown, ofFile: file.taken };
-  return { ...ofRows, watch, itemWatches, deciding, looked };
+  return { ...ofRows, watch, itemWatches, looked };
 }
 
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {

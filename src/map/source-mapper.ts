@@ -11,7 +11,7 @@ import { Events } from "./events.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
-import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
@@ -22,7 +22,6 @@ const EVENT_ID = numberOf("eventId");
 
 export class SourceMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
-  readonly deciding: readonly DecidingColumn[];
   readonly #settings: SourceSettings;
   readonly #program: Program;
   readonly #scope = new Scope();
@@ -47,7 +46,6 @@ export class SourceMapper implements Mapper {
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
     this.wanted = columns.wanted;
-    this.deciding = this.#program.deciding.map(({ label, read }) => ({ label, text: () => read(this.#scope) }));
     this.#addsEvents =
       rules.some(({ action }) => !registersEvent(action)) &&
       !rules.some(({ action, when }) => registersEvent(action) && when !== undefined);

@@ -12,7 +12,6 @@ export function withTotals(mapper: Mapper): Mapper {
   return {
     // The first cell may call the row a sum.
     wanted: mapper.wanted?.with(0, true),
-    deciding: mapper.deciding,
     get understanding() {
       return mapper.understanding;
     },

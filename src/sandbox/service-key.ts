@@ -14,25 +14,16 @@ export interface ServiceKey {
 }
 
 /**
- * The key in the variable `keyEnv`, else in `TICKETS_SANDBOX_API_KEY`, else in the file, which is made where it is missing.
+ * The key in `TICKETS_SANDBOX_API_KEY`, else in the file, which is made where it is missing.
  *
  * @throws Failure `usage` for a key that can't be had or sent, `storage` for a file that can't be written.
  */
-export function findKey(
-  env: Readonly<Record<string, string | undefined>>,
-  keyEnv: string | undefined,
-  keyFile: string,
-): ServiceKey {
-  const name = keyEnv ?? KEY_VARIABLE;
-  const value = env[name];
+export function findKey(env: Readonly<Record<string, string | undefined>>, keyFile: string): ServiceKey {
+  const value = env[KEY_VARIABLE];
   if (value !== undefined && value !== "") {
-    assertSendable(value, `The variable ${name}`);
-    return { value, inShell: `"$${name}"` };
+    assertSendable(value, `The variable ${KEY_VARIABLE}`);
+    return { value, inShell: `"$${KEY_VARIABLE}"` };
   }
-  if (keyEnv !== undefined)
-    throw new Failure("usage", `The variable ${keyEnv} named by --key-env is not set.`, {
-      hint: "Set it, or leave --key-env out to have a key made.",
-    });
   return { value: keptKey(keyFile), inShell: `$(cat ${quotedInShell(keyFile)})` };
 }
 

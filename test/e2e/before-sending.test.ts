@@ -82,7 +82,7 @@ describe("the place of an output", () => {
     // What is written whole takes the place of the link.
     for (const args of [
       ["plan", "events.csv", "-o"],
-      ["results", "--force", "-o"],
+      ["results", "-o"],
     ]) {
       const name = `${args[0]}.ndjson`;
       symlinkSync("elsewhere", place.path(name));

@@ -108,8 +108,6 @@ describe("tickets plan --preview", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^attendees\.csv:2$/m);
     expect(stdout).toMatch(/^Public ID {6}A-7000001 +│ {3}orderTime 1801476000 2027-02-01 10:00Z$/m);
-    expect(stdout).toMatch(/^ +1 {2}AWAITING_PAYMENT {2}nothing$/m);
-    expect(stdout).toMatch(/^ +3 {2}LIVE +→ newEvent$/m);
     expect(stdout).not.toContain("@example.com");
     // Only what is found is not wrapped in a pipe: the lines that `validate` prints.
     const found = (await place.tickets(["validate", "attendees.csv", "events.csv"])).stdout.split("\n");
@@ -124,7 +122,6 @@ describe("tickets plan --preview", () => {
     const { preview, byAction } = JSON.parse(stdout);
     expect(preview.rows).toHaveLength(5);
     expect(preview.rows[2]).toMatchObject({ line: 5, actions: [], skipped: "Status = AWAITING_PAYMENT" });
-    expect(preview.values[0].values).toContainEqual({ value: "AWAITING_PAYMENT", rows: 1, actions: [] });
     expect(byAction).toMatchObject({ soldTicket: 4 });
     expect(place.read("actions.ndjson").trimEnd().split("\n")).toHaveLength(9);
     expect((await place.tickets(["plan", "attendees.csv", "--preview", "-o", "-"])).exitCode).toBe(2);

@@ -276,7 +276,7 @@ describe("a pipe or a device in place of a file", () => {
 
   test.each<[string, readonly string[]]>([
     ["plan", ["plan", "sales.csv", "-o", "pipe"]],
-    ["results --force", ["results", "--env", "playground", "-o", "pipe", "--force"]],
+    ["results", ["results", "--env", "playground", "-o", "pipe"]],
   ])("is written into by %s, and stays what it is", { tags: ["long"] }, async (_, command) => {
     const { place, service } = await openSales();
     await place.tickets(SEND, service);

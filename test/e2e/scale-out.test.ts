@@ -106,7 +106,7 @@ async function startSandbox(place: ReturnType<typeof openWorkplace>, command: re
   void place.tickets(
     command.map((word) => word.replace("4010", "0")),
     {
-      env: { TICKETS_REHEARSAL_API_KEY: "not-a-secret", TICKETS_STATE_DIR: place.path("state-sandbox") },
+      env: { TICKETS_SANDBOX_API_KEY: "not-a-secret", TICKETS_STATE_DIR: place.path("state-sandbox") },
       onSpawn(child) {
         onTestFinished(() => void child.kill("SIGTERM"));
         child.stderr?.on("data", (text) => {

@@ -199,7 +199,7 @@ async function expectEachOnce({ place, input, run, tickets }: Rig, processed: re
     if (action === "newEvent") known.add(data.eventId);
     if (action === "soldTicket") expect(known.has(data.eventId), keyOf({ action, data })).toBe(true);
   }
-  expect((await tickets(["results", run, ...ENV, "-o", "all.ndjson", "--force"])).exitCode).toBe(0);
+  expect((await tickets(["results", run, ...ENV, "-o", "all.ndjson"])).exitCode).toBe(0);
   const lines = readLines(place.read("all.ndjson")) as readonly (PromiseLine & { readonly mark: string })[];
   const reported = lines.map(({ action, ticketId, eventId, mark }) => keyFrom(action, ticketId ?? eventId, mark));
   expect(reported.toSorted()).toEqual(input.map(keyOf).toSorted());

@@ -127,13 +127,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [
     (context) => verbs.status({ ...STATUS, run: "abc", maxAge: 5 }, context),
-    "--max-age is about all runs of an environment, not about one.",
-    "Leave the run or --max-age out.",
-  ],
-  [
-    (context) => verbs.status({ ...STATUS, run: "abc", metrics: "m" }, context),
-    "--metrics is about an environment, not about one run.",
-    "Leave the run or --metrics out.",
+    "--max-age and --metrics are about all runs of an environment, not about one.",
+    "Leave them or the run out.",
   ],
   [
     async (context, field) => {
@@ -280,11 +275,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --move-aside (it is renamed, never deleted).",
   ],
   [
-    (context) => verbs.sandbox({ ...SERVE, keyEnv: "NO_KEY" }, context),
-    "The variable NO_KEY named by --key-env is not set.",
-    "Set it, or leave --key-env out to have a key made.",
-  ],
-  [
     (context) => verbs.sandbox({ ...SERVE, port: 70_000 }, context),
     "70000 is not a port.",
     "Ports are 0 to 65535; 0 takes any free one.",
@@ -297,15 +287,15 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       const run = await sendEvent(field);
-      return verbs.results({ run, output: "e.ndjson", force: false, flags: {} }, context);
+      return verbs.results({ run, output: "e.ndjson", flags: {} }, context);
     },
     "e.ndjson already exists and is not overwritten.",
-    "Name another file, or replace it with --force.",
+    "Name another file, or move this one away.",
   ],
   [
     async (context, field) => {
       const run = await sendEvent(field);
-      return verbs.results({ run, output: "again.ndjson.zst", force: false, flags: {} }, context);
+      return verbs.results({ run, output: "again.ndjson.zst", flags: {} }, context);
     },
     "again.ndjson.zst ends in .zst, and promises are not written compressed. Nothing was written.",
     "Name a file without .zst, such as again.ndjson, and compress a copy of it.",

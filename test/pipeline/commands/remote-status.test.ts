@@ -105,9 +105,7 @@ describe("status --remote", () => {
     const field = await streamed("retries: 0");
     const { exitCode, said } = await ask(field);
     expect(exitCode).toBe(2);
-    expect(
-      said,
-    ).toBe(`Nothing says where local answers the status of a promise: it has no statusPath. Nothing was asked.
+    expect(said).toBe(`local has no statusPath, so nobody can be asked about its promises.
 Set it in the config, with the path that the service's documentation gives: environments: {local: {statusPath: "/actions/{actionPromise}"}}`);
   });
 
@@ -117,7 +115,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     expect(missing.exitCode).toBe(4);
     expect(missing.out).toContain("not found  3  the service does not know these promises");
     expect(missing.said).toContain(
-      "local does not know 3 promises (HTTP 404). Either statusPath (/nowhere/{actionPromise}) is not its path",
+      "local does not know 3 promises (HTTP 404), or has forgotten them. Is statusPath (/nowhere/{actionPromise}) right?",
     );
     const refused = await ask(await streamed("statusPath: '/control/faults?{actionPromise}'"));
     expect(refused.exitCode).toBe(4);
@@ -178,7 +176,7 @@ Set it in the config, with the path that the service's documentation gives: envi
     const call = { run: undefined, json: false, flags: { retries: 2 } };
     expect(await verbs.remoteStatus(call, { ...context, reporter })).toBe(7);
     const waits = "No answer about a promise: HTTP 503; trying again in";
-    expect(infos).toEqual([`${waits} 0.0 s`]);
+    expect(infos).toEqual([`${waits} 0 s`]);
     // A Retry-After of 0 is believed once.
     expect(details.length).toBeGreaterThan(1);
     expect(details.every((text) => text.startsWith(waits))).toBe(true);

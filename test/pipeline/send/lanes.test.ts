@@ -391,7 +391,7 @@ describe("what counts for all lanes", () => {
       },
     });
     const onDetail = (text: string, asked: Asked): void => {
-      if (text.includes("trying again in 600.0 s")) both.open();
+      if (text.includes("trying again in 10 min")) both.open();
       // The other answer is stored while this one waits; its lane must not have sent anything meanwhile.
       if (text.includes("2 accepted")) asked.stop("SIGTERM");
     };

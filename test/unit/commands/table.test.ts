@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { layOut, layOutSentences } from "../../../src/commands/table.ts";
+import { layOut } from "../../../src/commands/table.ts";
 
 const rows = [
   ["T-1", "12"],
@@ -35,5 +35,5 @@ it.each([
     "run      7f3a\nactions  1,000\n         accepted,\n         12\n         rejected\n\nrun      80c1\nactions  3\n         accepted\n",
   ],
 ])("a sentence in the last column %s", (_, columns, reported) => {
-  expect(layOutSentences(["run", "actions"], sentences, columns)).toBe(reported);
+  expect(layOut(["run", "actions"], sentences, columns)).toBe(reported);
 });

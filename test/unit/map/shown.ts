@@ -22,7 +22,6 @@ export function createMapper(options: MapperOptions) {
     get understanding() {
       return mapper.understanding;
     },
-    deciding: mapper.deciding,
     map: (row: Row): Mapped => shown(mapper.map(withWanted(row, mapper.wanted))),
     retract: (actions: readonly Action[]) => mapper.retract?.(actions.map(({ action, data }) => draftOf(action, data))),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],

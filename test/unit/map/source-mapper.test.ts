@@ -571,21 +571,3 @@ actions:
     ]);
   });
 });
-
-test("the columns that decide are those that a when compares with values, as the mapping reads them", () => {
-  const yaml = `columns: {state: [Zustand, Status]}
-csv: {guards: strip}
-skip: {Kind: addon}
-actions:
-  - soldTicket:
-      when: [{state: paid}, {"{Type}/{Status}": x, At: {empty: false}}]
-      fields: {eventId: e, ticketId: t, userId: u, price: "1"}
-  - scannedTicket: {when: {state: {not: open}}, fields: {ticketId: t}}`;
-  const header = ["Status", "Type", "At", "Kind"];
-  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  mapper.map(cellsRow(2, ["'+1", "a", "", "seat"]));
-  expect(mapper.deciding?.map(({ label, text }) => [label, text()])).toEqual([
-    ["state", "+1"],
-    ["{Type}/{Status}", "a/+1"],
-  ]);
-});
