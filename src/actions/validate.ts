@@ -197,5 +197,5 @@ function missingField(action: ActionName, name: FieldName): ActionFinding {
     rule === "field-required"
       ? `Add ${name}.`
       : `Add userId. If your service takes a sale without it, set rules: {${rule}: off} in the config.`;
-  return { rule, field: name, pointer: "/data", message: `${action} has no ${name}, which is required.`, hint };
+  return { rule, action, field: name, pointer: "/data", message: `${action} has no ${name}, which is required.`, hint };
 }

@@ -72,6 +72,8 @@ export interface Mapper {
    * Undefined where that is not known.
    */
   beside(row: Row): readonly string[] | undefined;
+  /** Of a table: columns that a field is made of, empty in the row that was mapped last and filled in the first of the file. */
+  blankBelow?(field: string): readonly string[];
   /** Findings that need all rows: after the last one was mapped. */
   findingsOfFile?(): readonly FileFinding[];
 }

@@ -251,7 +251,9 @@ function watchItems(rules: readonly ActionRules[], source: Source): ReadonlyMap<
     if (each === undefined || watches.has(each.by)) continue;
     const looked = rules.filter((rule) => rule.each?.by === each.by).flatMap((rule) => looksOf(rule).ofItems);
     const names = source.namesIn(namesOfBoth(source.each?.names, each.names));
-    if (looked.length > 0) watches.set(each.by, new ValueWatch(watchedColumns({}, names, looked), new Map()));
+    if (looked.length === 0) continue;
+    const columns = watchedColumns({}, names, looked).map((column) => ({ ...column, isOfOwnEach: true }));
+    watches.set(each.by, new ValueWatch(columns, new Map()));
   }
   return watches;
 }

@@ -2,7 +2,7 @@
 
 import { type ActionName, registersEvent } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
+import { FIELD_NAMES, isFieldName, numberOf } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
@@ -16,6 +16,7 @@ import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
+import { namesIn, templatesOf } from "./template.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
 
 const EVENT_ID = numberOf("eventId");
@@ -29,6 +30,7 @@ export class SourceMapper implements Mapper {
   readonly #oneTicket = new OneTicketWatch();
   /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
+  #firstCells: readonly string[] | undefined;
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
   #keys: string[] = [];
@@ -63,6 +65,7 @@ export class SourceMapper implements Mapper {
       if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
       if (row.isBlank) return { kind: "skipped", reason: "empty row" };
       scope.cells = row.cells;
+      this.#firstCells ??= [...row.cells]; // the reader fills its array anew for each row
       fillDown?.fill(scope);
     } else {
       if (!(columns instanceof JsonKeys)) throw new Error("a row of cells was expected");
@@ -84,6 +87,19 @@ export class SourceMapper implements Mapper {
     if (fillDown === undefined) return [...ofFile];
     const filled = fillDown.takenBy(row, this.#scope);
     return filled && [...ofFile, ...filled];
+  }
+
+  blankBelow(field: string): readonly string[] {
+    const { config, header = [] } = this.#settings;
+    const actions = config.actions.flatMap((entry) => Object.values(entry).flatMap((action) => action ?? []));
+    const rules = [config, ...actions].flatMap(({ fields = {} }) => (isFieldName(field) ? (fields[field] ?? []) : []));
+    const templates = rules.flatMap(templatesOf);
+    const columns = new Set(templates.filter((text) => text.includes("{")).flatMap((text) => namesIn(text, [])));
+    const textIn = (cells: readonly string[] = [], column: string): string =>
+      cells[header.findIndex((name) => name.trim() === column)]?.trim() ?? "";
+    return [...columns].filter(
+      (column) => textIn(this.#firstCells, column) !== "" && textIn(this.#scope.cells, column) === "",
+    );
   }
 
   findingsOfFile(): readonly FileFinding[] {

@@ -25,6 +25,7 @@ export function withTotals(mapper: Mapper): Mapper {
     },
     retract: (drafts) => mapper.retract?.(drafts),
     beside: (row) => mapper.beside(row),
+    blankBelow: (field) => mapper.blankBelow?.(field) ?? [],
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

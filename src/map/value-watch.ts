@@ -22,6 +22,8 @@ export interface WatchedColumn {
   readonly isComplete: boolean;
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
+  /** Of an item of an action's own `each`. */
+  readonly isOfOwnEach?: boolean;
 }
 
 /** What became of a row: it gave an action other than its event; or `skip` matched it, whatever else it holds. */
@@ -44,6 +46,8 @@ interface Strange {
 /** How many values are kept; a column with more is not a status. */
 const MOST_KEPT = 1000;
 const MOST_SHOWN = 8;
+/** More would not be read. */
+const MOST_IN_HINT = 20;
 /** In characters; the beginning of a longer text tells it from others. */
 const MOST_TEXT = 200;
 
@@ -101,7 +105,7 @@ function look(columns: readonly ColumnWatch[], scope: Scope, outcome: Outcome): 
 
 /** What a tally needs to know of its column. */
 type Says = Pick<WatchedColumn, "label" | "named" | "takesOthers"> &
-  Partial<Pick<WatchedColumn, "isTested" | "isComplete">>;
+  Partial<Pick<WatchedColumn, "isTested" | "isComplete" | "isOfItem" | "isOfOwnEach">>;
 
 /** The values of one column. */
 export class ValueTally {
@@ -177,7 +181,7 @@ export class ValueTally {
   }
 
   notNamed(source: string): readonly FileFinding[] {
-    const { label, named, isTested } = this.#says;
+    const { label, named } = this.#says;
     const open = byRows([...this.#strange].filter(([value, strange]) => this.#isOpen(value, strange)));
     if (open.length === 0) return [];
     const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line }]) => {
@@ -194,12 +198,24 @@ export class ValueTally {
         line: Math.min(...open.map(([, { line }]) => line)),
         field: label,
         message: `No when, skip or expect names ${shown.join(", ")}${others}.`,
-        hint: isTested
-          ? "Add each to the when whose action it should give, to skip if its rows give nothing, or to expect if it is known to need neither."
-          : "Add each to the when that should take it, or to skip.",
+        hint: this.#remedyFor(open),
         mark: markOf([...open, ["", this.#beyond]]),
       },
     ];
+  }
+
+  /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
+  #remedyFor(open: readonly Counted[]): string {
+    const { label, named, isOfItem, isOfOwnEach } = this.#says;
+    const isLost = isOfItem !== true && open.every(([, { lost, rows }]) => lost === rows);
+    const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
+    const values = isLost ? others : [...named, ...others];
+    // Neither can name what is in the items of an action's own each.
+    if (isOfOwnEach === true || values.length > MOST_IN_HINT) return "Add each value to the when of its action.";
+    const list = values.map((value) => quoted(value, MOST_TEXT)).join(", ");
+    const line = `${isLost ? "skip" : "expect"}: {${quoted(label, MOST_TEXT)}: [${list}]}`;
+    const condition = isLost ? "If such rows give nothing" : "If such rows lack no action";
+    return `${condition}, write ${line} in the source. Else add each value to the when of its action.`;
   }
 
   /** What rows hold that is named nowhere. */

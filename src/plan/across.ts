@@ -7,7 +7,7 @@ import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
-import { idText, NEW_EVENT } from "./words.ts";
+import { closedEvent, idText } from "./words.ts";
 
 /** An action of the input with what the checks need beside its identity. */
 export interface Checked extends Item {
@@ -247,25 +247,15 @@ export class Across {
     if (bad !== undefined && (registered === undefined || bad.place < registered.place))
       return hold(item, "bad", bad.row);
     if (event.pending !== undefined) return hold(item, "pending", event.pending);
-    const because = (says: string, hint: string): Finding => ({
-      rule: "event-not-registered",
-      ...about("eventId", event.id),
-      message: `Event ${idText(event.id)} ${says}`,
-      hint,
-    });
-    if (registered !== undefined) {
-      const hint = "Put its newEvent before its tickets, or use --order time.";
-      this.#report(item, because("is registered only later in this input.", hint));
-    } else if (complete) {
-      const says = "is registered neither in this environment nor earlier in this input.";
-      const isOfSource = this.#options.read.inputs[item.input]?.isSource === true;
-      const how = isOfSource ? `: ${NEW_EVENT}` : ", in a row or a file of its own";
-      const hint = `Put its newEvent before its tickets${how}.`;
-      this.#report(item, because(says, hint));
-    } else if (event.unknownAt === undefined || item.row < event.unknownAt.row) {
-      event.unknownAt = { place: item.place, row: item.row };
+    // Said once of the event, when all was judged: of the first row that names it.
+    const isClosed = registered !== undefined || complete;
+    const key = isClosed ? "closedAt" : "unknownAt";
+    const first = event[key];
+    if (first === undefined || item.row < first.row) {
+      event[key] = { place: item.place, row: item.row };
       this.#options.events.keep(event);
     }
+    if (isClosed && this.#options.read.spoil(item, closedEvent(event, false))) this.#spoil(item);
     return item.verdict === "new";
   }
 
@@ -281,7 +271,10 @@ export class Across {
   }
 
   #report(item: Checked, finding: Finding, gravest: "warn" | "error" = "error"): void {
-    if (!this.#options.read.add(item, finding, gravest)) return;
+    if (this.#options.read.add(item, finding, gravest)) this.#spoil(item);
+  }
+
+  #spoil(item: Checked): void {
     item.verdict = "bad";
     this.#isBad = true;
   }

@@ -31,6 +31,8 @@ export interface EventState {
   own: number[];
   /** The first action that names it while it is unknown. */
   unknownAt: Placed | undefined;
+  /** Likewise, where that is an error: nothing registers it, or only what comes later. */
+  closedAt: Placed | undefined;
 }
 
 const MOST_IN_MEMORY = 20_000;
@@ -80,6 +82,7 @@ export class Events {
       currencies: currency === undefined ? [] : [[0, currency]],
       own: [],
       unknownAt: undefined,
+      closedAt: undefined,
     };
     this.keep(event);
     return event;
@@ -96,10 +99,10 @@ export class Events {
     this.#events.set(event.id, event);
   }
 
-  /** Those that nothing registers, as far as is known, in the order of the input. */
-  *unknown(): Generator<EventState & { readonly unknownAt: Placed }> {
-    const sql =
-      "SELECT state FROM event WHERE state ->> '$.unknownAt.row' IS NOT NULL ORDER BY state ->> '$.unknownAt.row'";
+  /** Those that actions name before anything registers them, in the order of the input. */
+  *unknown(): Generator<EventState> {
+    const row = "coalesce(state ->> '$.unknownAt.row', state ->> '$.closedAt.row')";
+    const sql = `SELECT state FROM event WHERE ${row} IS NOT NULL ORDER BY ${row}`;
     for (const batch of this.#store.batches<{ state: string }>(sql))
       for (const { state } of batch) yield JSON.parse(state);
   }

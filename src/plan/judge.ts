@@ -2,14 +2,14 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { type Finding, placeText } from "../actions/problem.ts";
+import { type Finding, placeText, type Severity } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked } from "./across.ts";
-import { type Ask, byCodePoints, Events } from "./events.ts";
+import { type Ask, byCodePoints, Events, type Placed } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 import { holdForBad, type Judging, judge, THIS_RUN, type Verdict } from "./verdicts.ts";
-import { acceptedData, findingOf, type Lookups, nearAnother, unknownEvent } from "./words.ts";
+import { acceptedData, closedEvent, findingOf, type Lookups, nearAnother, unknownEvent } from "./words.ts";
 
 export interface JudgeOptions {
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body"> | undefined;
@@ -308,16 +308,23 @@ class Judge implements Judged {
     this.#store.run("UPDATE OR FAIL action SET verdict = 'sent' WHERE seq IN (SELECT value FROM json_each(?))", sent);
   }
 
-  /** All was judged. One warning for each event that may have been registered elsewhere. */
+  /** All was judged. One problem for each event that is not registered, or may have been elsewhere. */
   end(): void {
     this.#writeSent();
     if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
-    if (this.#read.problems.severityOf("event-not-registered") === "off") return;
-    for (const { id, unknownAt } of this.events.unknown()) {
-      // Before what else is found of the action.
-      const of = { row: unknownAt.row, place: unknownAt.place - 0.5 };
-      const isOfSource = this.#read.isOfSource(unknownAt.row);
-      this.#read.note(of, unknownEvent(id, this.#options.hasEnvironment, isOfSource), "warn");
+    const severity = this.#read.problems.severityOf("event-not-registered");
+    if (severity === "off") return;
+    for (const event of this.events.unknown()) {
+      const { unknownAt, closedAt } = event;
+      const say = ({ row, place }: Placed, finding: Finding, as: Severity): void => {
+        // Before what else is found of the action.
+        this.#read.note({ row, place: place - 0.5 }, finding, as);
+      };
+      if (unknownAt !== undefined) {
+        const isOfSource = this.#read.isOfSource(unknownAt.row);
+        say(unknownAt, unknownEvent(event.id, this.#options.hasEnvironment, isOfSource), "warn");
+      }
+      if (closedAt !== undefined) say(closedAt, closedEvent(event, this.#read.isOfSource(closedAt.row)), severity);
     }
   }
 }

@@ -7,6 +7,7 @@ import { identityOf } from "../actions/identity.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
+import { cleanText } from "../actions/text.ts";
 import { severityIn } from "../check/rules.ts";
 import { checkDraft } from "../check/shape.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
@@ -208,8 +209,20 @@ export class Look {
     if (mapped.kind === "skipped") return [];
     const own = row.kind === "malformed" && mapped.kind !== "invalid" ? row.findings : [];
     const ofRow = row.kind === "cells" ? (row.findings ?? []) : own;
-    const found = mapped.kind === "invalid" ? this.#findingsOfInvalid(mapped) : this.#findingsOfDrafts(mapped);
+    const made = mapped.kind === "invalid" ? this.#findingsOfInvalid(mapped) : this.#findingsOfDrafts(mapped);
+    const found = row.kind === "cells" && made.length > 0 ? made.map((finding) => this.#withFillDown(finding)) : made;
     return ofRow.length === 0 ? found : [...ofRow, ...found];
+  }
+
+  #withFillDown(finding: Finding): Finding {
+    const { rule, field = "", hint } = finding;
+    const columns = NOT_GIVEN.has(rule) ? (this.#mapper.blankBelow?.(field) ?? []) : [];
+    if (columns.length === 0) return finding;
+    const list = columns.map((column) => cleanText(column, 40)).join(", ");
+    return {
+      ...finding,
+      hint: `If a blank cell means the row above, add fillDown: [${list}] to the source. Otherwise: ${hint}`,
+    };
   }
 
   #findingsOfDrafts({ drafts, likely = [] }: Extract<Mapped, { kind: "actions" }>): readonly Finding[] {
@@ -239,14 +252,15 @@ export class Look {
   }
 }
 
-/** What a field that could not be read also leads to; reporting it would only confuse. */
-const FOLLOWS: ReadonlySet<string> = new Set([
+/** What an empty cell leads to. */
+const NOT_GIVEN: ReadonlySet<string> = new Set([
   "field-required",
   "sold-ticket-without-user",
   "ticket-reference-missing",
-  "claim-recipient-missing",
-  "order-time-missing",
 ]);
+
+/** What a field that could not be read also leads to; reporting it would only confuse. */
+const FOLLOWS: ReadonlySet<string> = new Set([...NOT_GIVEN, "claim-recipient-missing", "order-time-missing"]);
 
 const identified = ({ drafts, keys, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
   drafts.map((draft, nth) => {

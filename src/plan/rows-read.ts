@@ -28,6 +28,7 @@ export interface ReadInput {
   readonly headerLine: number | undefined;
   readonly header: readonly string[] | undefined;
   readonly readAs: string;
+  /** By the actions of a source in the config. */
   readonly isSource: boolean;
 }
 
@@ -177,7 +178,7 @@ export class RowsRead {
     return { source, line };
   }
 
-  /** Whether the row is mapped by a source of the config. */
+  /** Whether the row is mapped by the actions of a source in the config. */
   isOfSource(row: number): boolean {
     const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
     return this.inputs[input]?.isSource ?? false;
@@ -193,6 +194,12 @@ export class RowsRead {
   add(of: OfRow, finding: Finding, gravest: "warn" | "error" = "error"): boolean {
     const configured = this.problems.severityOf(finding.rule);
     if (this.note(of, finding, configured === "error" ? gravest : configured) !== "error") return false;
+    return this.spoil(of, finding);
+  }
+
+  /** Makes a row bad, where the rule is an error, for what is reported once of many rows. @returns whether it is. */
+  spoil(of: OfRow, finding: Finding): boolean {
+    if (this.problems.severityOf(finding.rule) !== "error") return false;
     const reason = `${finding.rule}: ${finding.message}`;
     const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
     if (this.#store.run(sql, reason, of.row) === 1) this.invalid += 1;

@@ -7,6 +7,7 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { about, type Finding, placeText, type SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { cleanText, masked, quoted, utcText } from "../text.ts";
+import type { EventState } from "./events.ts";
 import type { Item } from "./verdicts.ts";
 
 /** Where what a finding names can be looked up. */
@@ -188,8 +189,21 @@ export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: bo
   };
 }
 
+/** About an event that nothing registers, or only what stands later in the input. */
+export function closedEvent({ id, registered }: EventState, isOfSource: boolean): Finding {
+  const isLater = registered !== undefined;
+  const says = isLater ? "only later in this input" : "neither in this environment nor earlier in this input";
+  const where = isOfSource ? `: ${NEW_EVENT}` : ", in a row or a file of its own";
+  return {
+    rule: "event-not-registered",
+    ...about("eventId", id),
+    message: `Event ${idText(id)} is registered ${says}.`,
+    hint: `Put its newEvent before its tickets${isLater ? ", or use --order time" : where}.`,
+  };
+}
+
 /** How the source of a row gives its event. */
-export const NEW_EVENT = "newEvent: {fields: {currency: EUR}} as the first action of its source";
+const NEW_EVENT = "newEvent: {fields: {currency: EUR}} as the first action of its source";
 
 /** A row that waits for one that is bad. */
 export function dependsOnBad(subject: string, cause: SourceLine): Finding {

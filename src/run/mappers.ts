@@ -81,7 +81,12 @@ export function createMappers(options: MapperOptions): Mappers {
     const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
     const made = source === undefined ? [] : madeBy(source.config, action);
     const about = {
-      ...{ readAs, allowEmpty: source?.config.allowEmpty === "true", isSource: source !== undefined, made },
+      ...{
+        readAs,
+        allowEmpty: source?.config.allowEmpty === "true",
+        isSource: source?.config.actions !== undefined,
+        made,
+      },
     };
     if (onRow === undefined) return { mapper, mapping, ...about };
     const from = { file, header, source: source?.config, mapper };
@@ -115,6 +120,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     },
     retract: (actions) => mapper.retract?.(actions),
     beside: (row) => mapper.beside(row),
+    blankBelow: (field) => mapper.blankBelow?.(field) ?? [],
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

@@ -68,3 +68,63 @@ test("a slip of the config is one block, with the place that makes it", async ()
     'price-invalid: guests.csv:2 price: "1,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",". Set at tickets.config.yaml:9.',
   );
 });
+
+test("of a field that is missing, the place is in the action that lacks it", async () => {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    `sources:
+  guests:
+    match: "guests.csv"
+    fields: {eventId: E, ticketId: "{ID}", price: "1"}
+    actions:
+      - soldTicket:
+          when: {Type: sale}
+          fields: {userId: "{Buyer}"}
+      - resoldTicket:
+          when: {Type: resale}
+          fields: {userId: "{New}"}
+`,
+  );
+  await field.write("guests.csv", "ID,Type,Buyer,New\nT1,sale,u1,\nT1,resale,u1,\n");
+  const { out } = await field.ask("validate", { files: ["guests.csv"] });
+  expect(out).toMatch(/^field-required: guests\.csv:3 .* Set at tickets\.config\.yaml:11\.$/m);
+});
+
+test("of a cell that was filled above, the remedy is fillDown", async () => {
+  const field = await openField();
+  const source = `sources:
+  guests:
+    match: "guests.csv"
+    fields: {eventId: "{Event}", ticketId: "{ID}", price: "1", userId: "{Buyer}"}
+    actions: [{soldTicket: {}}]
+`;
+  await field.write("tickets.config.yaml", source);
+  await field.write("guests.csv", "Event,Buyer,ID\nE,u1,T1\n,,T2\n");
+  const { out } = await field.ask("validate", { files: ["guests.csv"] });
+  expect(out).toMatch(/eventId: .*If a blank cell means the row above, add fillDown: \[Event\] to the source\./);
+  expect(out).toMatch(/userId: .*add fillDown: \[Buyer\] to the source\./);
+  await field.write("tickets.config.yaml", source.replace("fields:", "fillDown: [Event, Buyer]\n    fields:"));
+  expect((await field.ask("validate", { files: ["guests.csv"] })).exitCode).toBe(0);
+});
+
+test("an event that nothing registers is one problem, whatever number of rows name it", async () => {
+  const field = await openField();
+  const source = `sources:
+  guests:
+    match: "sales.csv"
+    fields: {eventId: "{eventId}", ticketId: "{ticketId}", userId: "{userId}", price: "{price}"}
+    actions: [{soldTicket: {}}]
+`;
+  for (const config of ["", source]) {
+    await field.write("tickets.config.yaml", config);
+    await field.write("sales.csv", sales("1"));
+    const { exitCode, out } = await field.ask("validate", { files: ["sales.csv"], env: "sandbox", json: true });
+    expect(exitCode, out).toBe(3);
+    const { problems, counts } = JSON.parse(out);
+    const how = config === "" ? "in a row or a file of its own." : "newEvent: {fields: {currency: EUR}} as the first";
+    const errors = problems.filter(({ severity }: { severity: string }) => severity === "error");
+    expect(errors).toMatchObject([{ rule: "event-not-registered", line: 2, hint: expect.stringContaining(how) }]);
+    expect(counts).toMatchObject({ rows: { invalid: LAST.length }, errors: 1 });
+  }
+});

@@ -28,6 +28,21 @@ describe("a value that no condition names", () => {
     expect(finding?.message).toBe('No when, skip or expect names "ja" (2 times, first in line 3), "nein" (line 4).');
   });
 
+  test.each([
+    ["gives nothing", 'actions: [{soldTicket: {when: {checkin: "yes"}}}]', "skip"],
+    ["gives something else", 'actions: [{soldTicket: {}}, {checkedInTicket: {when: {checkin: "yes"}}}]', "expect"],
+  ])("has a remedy that ends the warning as it stands: %s", (_, actions, key) => {
+    const csv = "ID,checkin\na,yes\nb,ja\nc,no: 1\nd,\n";
+    const yaml = `${FIELDS}\n${actions}`;
+    const [remedy = ""] = /\w+: \{.*\]\}/.exec(saidOf(yaml, csv)[0]?.hint ?? "") ?? [];
+    expect(remedy).toMatch(new RegExp(`^${key}: `));
+    const source = { name: "s", config: sourceOf(`${yaml}\n${remedy}`) };
+    const mapper = createMapper({ fileName: "x.csv", header: ["ID", "checkin"], source });
+    const kinds = tableOf(csv).rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)).kind);
+    expect(kinds).not.toContain("invalid");
+    expect(mapper.findingsOfFile()).toEqual([]);
+  });
+
   test("is named by a when of any action, by skip and by expect", () => {
     const csv = "ID,checkin\na,yes\nb,ja\nc,no\n";
     const named = (more: string) => saidOf(`${CHECKIN}\n${more}`, csv).map(({ message }) => message);
