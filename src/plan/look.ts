@@ -7,7 +7,6 @@ import { identityOf } from "../actions/identity.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
-import { cleanText } from "../actions/text.ts";
 import { severityIn } from "../check/rules.ts";
 import { checkDraft } from "../check/shape.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
@@ -16,6 +15,7 @@ import type { FileFinding } from "../map/rules.ts";
 import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import { keptText, type Row } from "../read/row.ts";
+import { cleanText } from "../text.ts";
 import { PublicValues } from "./public-values.ts";
 
 /** What the rows of a file are looked at with. */
