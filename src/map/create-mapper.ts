@@ -8,7 +8,6 @@ import { NamedMapper } from "./named.ts";
 import { refuseRules } from "./named-columns.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
-import { withTotals } from "./totals.ts";
 
 export interface MapperOptions {
   /** Base name of the input file; its beginning may name the action. */
@@ -29,11 +28,7 @@ export interface MapperOptions {
  * Throws `Failure("usage")` when the file can't be understood, saying how to name the action or the column, and
  * `MappingError` when the source's rules can't be carried out with its columns.
  */
-export function createMapper(options: MapperOptions): Mapper {
-  return withTotals(mapperOf(options));
-}
-
-function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
+export function createMapper({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
   const clearWord = source?.config.clear ?? DEFAULT_CLEAR_WORD;
   const { relaxedRules = new Set<string>(), lookups = new Map<string, LookupTable>() } = options;
   const ofFile = { fileName, clearWord, relaxedRules };

@@ -17,49 +17,26 @@ export interface Each {
   readonly names: EachNames;
   /** What it repeats by, in words: for a row that it repeats zero times. */
   readonly by: string;
+  /** Its items are the seats of a block, which `{n}` then is. */
+  readonly givesSeats?: true;
 }
 
 /** What an `each` needs to know of the source. */
-export interface EachContext {
+interface EachContext {
   readonly columns: Columns;
   /** Keys and lists that rows of JSON may lack. */
   readonly optional: ReadonlySet<string>;
-  readonly namesIn: (each: EachNames) => Names;
+  readonly names: Names;
+  /** What an `each` around this one adds to the names. */
+  readonly outer: EachNames | undefined;
 }
 
-/** @param outer what an `each` around this one adds to the names. */
-export function compileEach(
-  config: EachConfig,
-  context: EachContext,
-  path: RulePath,
-  outer: EachNames = { counts: false },
-): Each {
-  if ("path" in config) return byPath(config.path, context, [...path, "path"], outer);
-  const names = context.namesIn(outer);
-  if ("from" in config) return byRange(config, names, path, outer);
+export function compileEach(config: EachConfig, context: EachContext, path: RulePath): Each {
+  if ("path" in config) return byPath(config.path, context, [...path, "path"]);
+  const { names } = context;
+  if ("from" in config) return byRange(config, names, path);
   if ("count" in config) return byCount(config.count, names, [...path, "count"]);
   return byMatch(config.in, config.match, names, path);
-}
-
-/** The names inside both. */
-export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | undefined): EachNames {
-  const counts = outer !== undefined || inner !== undefined;
-  if (inner?.item === undefined) return { ...outer, ...inner, counts };
-  return {
-    counts,
-    seat: outer?.seat === undefined ? undefined : "outer",
-    item: inner.item,
-    list: inner.list,
-    outer: outer?.item,
-    outerList: outer?.list,
-  };
-}
-
-/** Puts an item into the scope. */
-export function enter(scope: Scope, item: unknown, outer: unknown): void {
-  scope.item = item;
-  scope.outer = outer;
-  scope.turn += 1;
 }
 
 const unreadable = (field: string, value: string | undefined, what: string, hint: string): Finding => ({
@@ -81,7 +58,7 @@ function byCount(template: string, names: Names, path: RulePath): Each {
     : `skip: {${name}: ""} in its source`;
   return {
     by: template,
-    names: { counts: true },
+    names: {},
     items: (scope) => {
       const text = read(scope);
       const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
@@ -98,22 +75,16 @@ function byCount(template: string, names: Names, path: RulePath): Each {
 }
 
 /** `from` and `to` of a block: `A07` to `A12` are six, called so however the block is cut. */
-function byRange(
-  range: { readonly from: string; readonly to: string },
-  names: Names,
-  path: RulePath,
-  outer: EachNames,
-): Each {
-  if (outer.counts) throw new MappingError(path, "can't stand inside another each", "Give from and to to the source.");
-  const [first, last] = (["from", "to"] as const).map((end) =>
-    compileTemplate(range[end], names, [...path, end], "any column is"),
-  );
+function byRange(range: { readonly from: string; readonly to: string }, names: Names, path: RulePath): Each {
+  const first = compileTemplate(range.from, names, [...path, "from"], "any column is");
+  const last = compileTemplate(range.to, names, [...path, "to"], "any column is");
   const by = `${range.from} to ${range.to}`;
   return {
     by,
-    names: { counts: true, seat: "item" },
+    names: {},
+    givesSeats: true,
     items: (scope) => {
-      const [from = "", to = ""] = [first?.(scope), last?.(scope)];
+      const [from, to] = [first(scope), last(scope)];
       const seats = seatsBetween(from, to);
       if (seats === undefined)
         scope.findings.push(
@@ -140,15 +111,16 @@ function seatsBetween(from: string, to: string): readonly string[] | undefined {
   return Array.from({ length }, (_, at) => letters + String(Number(start) + at).padStart(width, "0"));
 }
 
-function byPath(listPath: string, { columns, optional }: EachContext, path: RulePath, outer: EachNames): Each {
+function byPath(listPath: string, { columns, optional, outer }: EachContext, path: RulePath): Each {
   if (!(columns instanceof JsonKeys))
     throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
-  const isOfItem = outer.item === "json" && /^item(?:\.|$)/.test(listPath);
+  const listOfItem = /^item(?:\.|$)/.test(listPath) ? outer?.item?.list : undefined;
+  const isOfItem = listOfItem !== undefined;
   const listOf = (value: unknown): unknown => leafAt(isOfItem ? { item: value } : value, listPath);
-  columns.want([listPath], isOfItem ? outer.list : undefined, (value) => listOf(value) !== undefined);
+  columns.want(listPath, listOfItem, (value) => listOf(value) !== undefined);
   return {
     by: listPath,
-    names: { counts: true, item: "json", list: listPath },
+    names: { item: { list: listPath } },
     items: ({ value, item, findings }) => {
       const list = listOf(isOfItem ? item : value);
       if (Array.isArray(list)) {
@@ -177,7 +149,7 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
   if (typeof pattern === "string") throw new MappingError([...path, "match"], pattern);
   return {
     by: template,
-    names: { counts: true, item: pattern.groups },
+    names: { item: { groups: pattern.groups } },
     items: (scope) => {
       const text = read(scope);
       const found = text === "" ? NOTHING : pattern.matchesIn(text);

@@ -28,20 +28,7 @@ const asWritten = (_key: string, value: unknown, context?: { readonly source?: s
 const PLAIN = /^-?[1-9]\d*$|^0$/;
 
 /** Whether programs write the number in several ways: with a fraction, an exponent, or a sign before zero. */
-export const isLoose = (written: string): boolean => !PLAIN.test(written);
-
-const NUMBER_VALUE = /\s*:\s*(-?[\d.eE+-]+)/y;
-
-/** The number of a key of the row, as it is written. @param key which needs no escapes in JSON. */
-export function writtenNumber(row: ObjectRow, key: string): string {
-  const quoted = `"${key}"`;
-  const at = row.text.indexOf(quoted);
-  // Whatever else is written so may be the key of an object in the row.
-  const isOnly = at !== -1 && row.text.indexOf(quoted, at + 1) === -1;
-  NUMBER_VALUE.lastIndex = at + quoted.length;
-  const written = isOnly ? NUMBER_VALUE.exec(row.text)?.[1] : undefined;
-  return written ?? String(withExactNumbers(row)[key]);
-}
+const isLoose = (written: string): boolean => !PLAIN.test(written);
 
 /** @param column which stands for the id, or for a part of it. */
 export function looseNumber(field: FieldName, value: string, column: string): Finding {

@@ -1,31 +1,33 @@
 /** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
 
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
-import { MappingError, quote, type RulePath } from "./mapping-error.ts";
+import { MappingError, quote } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { type Aliases, isPosition } from "./table-columns.ts";
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {
-  /** What the config calls it: its own name under `columns`, or the key itself. */
-  readonly names: readonly string[];
+  /** The name for it that the source's `columns` or a template gives. */
+  readonly name: string;
+  /** What it may be called in the file. */
+  readonly choices: readonly string[];
   /** The path of the list in whose items it stands; undefined in the row itself. */
   readonly list: string | undefined;
   readonly isIn: (value: unknown) => boolean;
-  /** Whether any row had it. */
-  isFound: boolean;
 }
 
 export class JsonKeys implements Names {
   readonly #aliases: Aliases;
   readonly #used = new Set<string>();
-  readonly #wanted = new Map<string, WantedKey>();
+  readonly #wanted = new Set<string>();
   /** Keys that no row had yet. Once a file has shown all of them, rows cost nothing more. */
   #unmet: WantedKey[] = [];
   #hasRows = false;
   /** Paths of lists that had items. */
   readonly #lists = new Set<string>();
+  readonly unused: readonly string[] = [];
+  readonly wanted: undefined;
 
   constructor(aliases: Aliases) {
     this.#aliases = aliases;
@@ -34,48 +36,36 @@ export class JsonKeys implements Names {
   /** Keys that a row lacks are empty. */
   read(name: string): Read {
     const { aliases, path } = this.#aliases;
-    if (!Object.hasOwn(aliases, name)) {
-      this.want([name], undefined, (value) => leafAt(value, name) !== undefined);
-      return this.leaf(name, ({ value }) => leafAt(value, name));
-    }
-    const alias = aliases[name] ?? [];
+    const alias = (Object.hasOwn(aliases, name) && aliases[name]) || name;
     if (isPosition(alias))
       throw new MappingError([...path, name], "has a position, but rows of JSON have none", "Name a key or a path.");
     const choices = [alias].flat();
-    this.want([name, ...choices], undefined, (value) => choices.some((choice) => leafAt(value, choice) !== undefined));
-    const readers = choices.map((choice) => ({
-      choice,
-      read: this.leaf(choice, ({ value }) => leafAt(value, choice)),
-    }));
-    return (scope) => readers.find(({ choice }) => leafAt(scope.value, choice) !== undefined)?.read(scope) ?? "";
-  }
-
-  /** Reads a value of the row under a name. */
-  leaf(name: string, get: (scope: Scope) => unknown): Read {
-    this.#used.add(name);
+    this.want(name, undefined, (value) => choices.some((choice) => leafAt(value, choice) !== undefined), choices);
+    for (const choice of choices) this.#used.add(choice);
     return (scope) => {
-      const value = get(scope);
-      return typeof value === "string" ? value.trim() : leafText(value, name, scope);
+      for (const choice of choices) {
+        const leaf = leafAt(scope.value, choice);
+        if (leaf !== undefined) return leafText(leaf, choice, scope);
+      }
+      return "";
     };
   }
 
-  placeOf(name: string, path: RulePath): never {
-    throw new MappingError(path, `${name} is not a column: rows of JSON have none`);
+  /** Reads a value of an item under a name. */
+  leaf(name: string, get: (scope: Scope) => unknown): Read {
+    this.#used.add(name);
+    return (scope) => leafText(get(scope), name, scope);
   }
 
   get used(): readonly string[] {
     return [...this.#used];
   }
 
-  readonly unused: readonly string[] = [];
-  readonly wanted: undefined;
-
-  want(names: readonly string[], list: string | undefined, isIn: (value: unknown) => boolean): void {
-    const id = JSON.stringify([list, names[0]]);
+  want(name: string, list: string | undefined, isIn: (value: unknown) => boolean, choices = [name]): void {
+    const id = JSON.stringify([list, name]);
     if (this.#wanted.has(id)) return;
-    const key = { names, list, isIn, isFound: false };
-    this.#wanted.set(id, key);
-    this.#unmet.push(key);
+    this.#wanted.add(id);
+    this.#unmet.push({ name, choices, list, isIn });
   }
 
   /** Looks at a row, whatever actions it gives. */
@@ -93,18 +83,16 @@ export class JsonKeys implements Names {
   }
 
   #look(list: string | undefined, value: unknown): void {
-    for (const key of this.#unmet) if (key.list === list && key.isIn(value)) key.isFound = true;
-    this.#unmet = this.#unmet.filter(({ isFound }) => !isFound);
+    this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
   }
 
-  /** The names of each key that no row had; keys of items only where there were items. */
-  get #neverFound(): readonly (readonly string[])[] {
-    return [...this.#wanted.values()]
-      .filter(({ isFound, list }) => !isFound && (list === undefined ? this.#hasRows : this.#lists.has(list)))
-      .map(({ names }) => names);
+  /** The keys that no row had; those of items only where there were items. */
+  get #neverFound(): readonly WantedKey[] {
+    return this.#unmet.filter(({ list }) => (list === undefined ? this.#hasRows : this.#lists.has(list)));
   }
+
   get notes(): readonly string[] {
-    return this.#neverFound.map(([key]) => `no row so far has ${JSON.stringify(key)}`);
+    return this.#neverFound.map(({ name }) => `no row so far has ${JSON.stringify(name)}`);
   }
 
   /**
@@ -112,11 +100,11 @@ export class JsonKeys implements Names {
    */
   findings(optional: readonly string[] = []): readonly FileFinding[] {
     return this.#neverFound
-      .filter((names) => !names.some((name) => optional.includes(name)))
-      .map(([name = "", ...choices]) => ({
+      .filter(({ name, choices }) => ![name, ...choices].some((each) => optional.includes(each)))
+      .map(({ name, choices }) => ({
         rule: "key-missing" satisfies MappingRule,
         field: name,
-        message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
+        message: `No row has ${choices.map(quote).join(" or ")}, which the source reads.`,
         hint: `Is it written as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
         isOfAllRows: true,
       }));
@@ -134,6 +122,7 @@ export function leafAt(value: unknown, name: string): unknown {
 }
 
 function leafText(leaf: unknown, name: string, scope: Scope): string {
+  if (typeof leaf === "string") return leaf.trim();
   if (leaf === null || leaf === undefined) return "";
   if (leaf instanceof ExactNumber) {
     scope.isLoose = true;

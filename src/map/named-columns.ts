@@ -111,46 +111,35 @@ export function actionOfAll({ action, source, fileName }: NamedSettings, hasActi
 /** Throws `Failure("usage")` for a table whose header, file name and flags name no action, or not all columns. */
 export function refuseHeader({ columns, fixed, names }: Reading, settings: NamedSettings): void {
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
-  if (columns.conflict !== undefined) throw conflictFailure(fileName, columns.conflict);
-  if (fixed === undefined && columns.action === undefined) throw unknownActionFailure(fileName);
-  if (fixed !== undefined) {
-    const missing = missingFields(fixed.action, (field) => columns.fields.has(field));
-    if (missing.length > 0) throw missingColumnsFailure(fileName, fixed.action, missing, names);
-  } else if (columns.fields.size === 0) {
-    throw new Failure("usage", `${fileName} has no column named like a field.`, {
-      hint: "Name the columns like the fields (eventId, ticketId, ...), or describe the file under sources in the config.",
-    });
-  }
-}
-
-const SOURCES_HINT = "or describe the file under sources in the config";
-
-function unknownActionFailure(fileName: string): Failure {
-  return new Failure("usage", `Can't tell which action the rows of ${fileName} are.`, {
-    hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a column action, ${SOURCES_HINT}.`,
-  });
-}
-
-function conflictFailure(fileName: string, { field, headers }: NonNullable<NamedColumns["conflict"]>): Failure {
-  return new Failure("usage", `${fileName} has two columns for ${field}: ${headers.map(quote).join(" and ")}.`, {
-    hint: `Remove or rename one of them, ${SOURCES_HINT}.`,
-  });
-}
-
-function missingColumnsFailure(
-  fileName: string,
-  action: ActionName,
-  missing: readonly string[],
-  header: readonly string[],
-): Failure {
+  const refuse = (what: string, hint: string): Failure =>
+    new Failure("usage", what, { hint: `${hint}, or describe the file under sources in the config.` });
+  const { conflict } = columns;
+  if (conflict !== undefined)
+    throw refuse(
+      `${fileName} has two columns for ${conflict.field}: ${conflict.headers.map(quote).join(" and ")}.`,
+      "Remove or rename one of them",
+    );
+  if (fixed === undefined && columns.action === undefined)
+    throw refuse(
+      `Can't tell which action the rows of ${fileName} are.`,
+      `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a column action`,
+    );
+  if (fixed === undefined && columns.fields.size === 0)
+    throw refuse(
+      `${fileName} has no column named like a field.`,
+      "Name the columns like the fields (eventId, ticketId, ...)",
+    );
+  const missing = fixed === undefined ? [] : missingFields(fixed.action, (field) => columns.fields.has(field));
+  if (missing.length === 0) return;
   const near = missing.flatMap((field) => {
-    const meant = nearest(field, header);
+    const meant = nearest(field, names);
     return meant === undefined ? [] : [`${quote(meant)} is near ${field}`];
   });
   const rename = near.length > 0 ? `${near.join("; ")}. ` : "";
-  return new Failure("usage", `${fileName} has no column for ${missing.join(", ")}, which ${action} needs.`, {
-    hint: `${rename}Its columns are ${header.map(quote).join(", ")}. Rename or add the column, ${SOURCES_HINT}.`,
-  });
+  throw refuse(
+    `${fileName} has no column for ${missing.join(", ")}, which ${fixed?.action} needs.`,
+    `${rename}Its columns are ${names.map(quote).join(", ")}. Rename or add the column`,
+  );
 }
 
 export function understandingOf(reading: Reading, { source, header }: NamedSettings): Understanding {
@@ -177,22 +166,5 @@ export function understandingOf(reading: Reading, { source, header }: NamedSetti
       .filter((field) => taken.has(field))
       .flatMap((field) => publicName(field) ?? []),
     notes,
-  };
-}
-
-/** The most keys that are named. */
-const MOST_NAMES = 200;
-
-/** What is understood of JSON rows, with what rows of other keys show. */
-export function withNext(before: Understanding | undefined, next: Understanding): Understanding {
-  if (before === undefined) return next;
-  const both = (key: "used" | "unused" | "publicFields" | "notes") =>
-    [...new Set([...before[key], ...next[key]])].slice(0, MOST_NAMES);
-  return {
-    ...before,
-    used: both("used"),
-    unused: both("unused"),
-    publicFields: both("publicFields"),
-    notes: both("notes"),
   };
 }

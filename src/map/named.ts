@@ -3,13 +3,13 @@
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
-import { type FieldName, fieldSpec, setOf } from "../actions/fields.ts";
+import { type FieldName, fieldSpec } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
-import type { CellsRow, Row } from "../read/row.ts";
-import { FILE_NAME_PATTERNS, type NamedColumns } from "./columns.ts";
-import { isLoose, looseNumber, writtenNumber } from "./exact-numbers.ts";
+import type { Row } from "../read/row.ts";
+import { FILE_NAME_PATTERNS } from "./columns.ts";
+import { looseNumber, withExactNumbers } from "./exact-numbers.ts";
 import { guessDraft, ID_FIELDS, type Ids, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
@@ -21,13 +21,15 @@ import {
   type Reading,
   refuseHeader,
   understandingOf,
-  withNext,
 } from "./named-columns.ts";
 import type { MappingRule } from "./rules.ts";
 import { unguard } from "./table-columns.ts";
+import { refuseTotals } from "./totals.ts";
 
 /** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
 const MOST_READINGS = 1000;
+/** The most keys of JSON rows, and notes about them, that are named. */
+const MOST_NAMED = 200;
 
 const ITEMS_UNDERSTOOD: Understanding = {
   how: "{action, data} items",
@@ -46,31 +48,35 @@ export class NamedMapper implements Mapper {
   readonly #readings = new Map<string, Reading>();
   /** Of the header, or of the row before. */
   #reading: Reading | undefined;
-  /** Of all rows so far. */
-  #understanding: Understanding | undefined;
+  /** Of the header, or of all flat rows so far. */
+  readonly #names: Set<string>;
+  readonly #notes = new Set<string>();
   #hasItems = false;
 
   constructor(settings: NamedSettings) {
     const { header, source } = settings;
     this.#settings = settings;
     this.#strips = source?.config.csv?.guards === "strip";
+    this.#names = new Set(header);
     if (header === undefined) return;
     this.#reading = compileReading(header, settings);
     refuseHeader(this.#reading, settings);
-    this.#understanding = understandingOf(this.#reading, settings);
     const { fields, action } = this.#reading.columns;
-    const wanted = new Set([...fields.values(), action]);
+    const wanted = new Set([...fields.values(), action, 0]); // the first may call the row a sum
     this.wanted = header.map((_name, index) => wanted.has(index));
   }
 
   get understanding(): Understanding {
-    const flat = this.#understanding;
-    if (flat === undefined) {
-      const { action, how } = actionOfAll(this.#settings, false);
+    const settings = this.#settings;
+    if (this.#reading === undefined) {
+      const { action, how } = actionOfAll(settings, false);
       return this.#hasItems || action === undefined ? ITEMS_UNDERSTOOD : { ...ITEMS_UNDERSTOOD, how, action };
     }
-    if (!this.#hasItems) return flat;
-    return { ...flat, notes: [...flat.notes, "some lines are {action, data}, taken as they are"] };
+    const names = settings.header ?? [...this.#names];
+    const flat = understandingOf(compileReading(names, settings), settings);
+    if (settings.header !== undefined) return flat;
+    const ofItems = this.#hasItems ? ["some lines are {action, data}, taken as they are"] : [];
+    return { ...flat, notes: [...this.#notes, ...ofItems] };
   }
 
   /** Nothing: each row says all by itself. */
@@ -79,11 +85,15 @@ export class NamedMapper implements Mapper {
   }
 
   map(row: Row): Mapped {
+    return refuseTotals(row, this.#map(row));
+  }
+
+  #map(row: Row): Mapped {
     if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
     if (row.kind === "object") return this.#mapObject(row);
     if (this.wanted === undefined || this.#reading === undefined) throw new Error("a row of JSON was expected");
     const cells = this.#strips ? row.cells.map(unguard) : row.cells;
-    return mapCells(this.#reading, cells, [], row);
+    return mapCells(this.#reading, cells, [], () => row.isBlank);
   }
 
   #mapObject(row: ObjectRow): Mapped {
@@ -94,14 +104,9 @@ export class NamedMapper implements Mapper {
       return mapItem(row.value);
     }
     const reading = this.#readingOf(keys);
-    const { cells, findings, loose } = cellsOfObject(row, reading);
-    const { conflict } = reading.columns;
-    if (conflict !== undefined) findings.push(conflictFinding(conflict));
-    const mapped = mapCells(reading, cells, findings, undefined);
-    if (loose.length === 0 || mapped.kind === "skipped" || (mapped.kind === "invalid" && mapped.isGuess)) return mapped;
-    const [draft] = mapped.kind === "actions" ? mapped.drafts : mapped.attempted;
-    const likely = loose.filter(({ field }) => ((draft?.given ?? 0) & setOf([field])) !== 0);
-    return likely.length === 0 ? mapped : { ...mapped, likely: likely.map(({ finding }) => finding) };
+    const findings: Finding[] = [];
+    const cells = cellsOfObject(row, reading, findings);
+    return mapCells(reading, cells, findings, () => keys.length === 0);
   }
 
   #readingOf(keys: readonly string[]): Reading {
@@ -112,7 +117,9 @@ export class NamedMapper implements Mapper {
       reading = compileReading(keys, this.#settings);
       if (this.#readings.size >= MOST_READINGS) this.#readings.clear();
       this.#readings.set(signature, reading);
-      this.#understanding = withNext(this.#understanding, understandingOf(reading, this.#settings));
+      for (const key of keys) if (this.#names.size < MOST_NAMED) this.#names.add(key);
+      const { notes } = understandingOf(reading, this.#settings);
+      for (const note of notes) if (this.#notes.size < MOST_NAMED) this.#notes.add(note);
     }
     this.#reading = reading;
     return reading;
@@ -126,32 +133,24 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
 }
 
 type ObjectRow = Extract<Row, { kind: "object" }>;
-type Cell = string | readonly unknown[];
+/** What a column holds: its text, a number that may be written otherwise, or attributes as a list. */
+type Cell = string | ExactNumber | readonly unknown[];
 
-interface FlatCells {
-  /** By the place of the key; '' for what is empty or not read. */
-  readonly cells: readonly Cell[];
-  readonly findings: Finding[];
-  /** What to report of ids that are numbers, should their field be used. */
-  readonly loose: readonly { readonly field: FieldName; readonly finding: Finding }[];
-}
+const textOf = (cell: Cell | undefined = ""): string =>
+  typeof cell === "string" || cell instanceof ExactNumber ? String(cell) : "";
 
-/** A flat row of JSON as a table would have it: its values as texts, and attributes as a list. */
-function cellsOfObject(row: ObjectRow, { names, keys }: Reading): FlatCells {
+/** A flat row of JSON as a table would have it, by the place of the key; '' for what is empty or not read. */
+function cellsOfObject(row: ObjectRow, { names, keys, columns }: Reading, findings: Finding[]): readonly Cell[] {
+  const exact = withExactNumbers(row);
   const cells: Cell[] = new Array(names.length).fill("");
-  const findings: Finding[] = [];
-  const loose: { field: FieldName; finding: Finding }[] = [];
   for (const { index, field } of keys) {
     const key = names[index] ?? "";
-    const value = row.value[key];
+    const value = exact[key];
     if (value === null || value === undefined) continue;
     if (typeof value === "string") cells[index] = value.trim();
-    else if (typeof value === "number" || typeof value === "bigint" || value instanceof ExactNumber) {
-      const written = writtenNumber(row, key);
-      cells[index] = written;
-      if (field !== "action" && isId(field) && isLoose(written))
-        loose.push({ field, finding: looseNumber(field, written, field) });
-    } else if (field === "metadataAttributes" && Array.isArray(value)) cells[index] = value;
+    else if (typeof value === "number" || typeof value === "bigint") cells[index] = String(value);
+    else if (value instanceof ExactNumber) cells[index] = value;
+    else if (field === "metadataAttributes" && Array.isArray(row.value[key])) cells[index] = row.value[key];
     else
       findings.push({
         rule: "field-type",
@@ -161,7 +160,14 @@ function cellsOfObject(row: ObjectRow, { names, keys }: Reading): FlatCells {
         hint: `Give it as text or a number, or say in a source which part of it is meant, such as ${field}: "{${key}.${Object.keys(Object(value))[0] ?? "id"}}".`,
       });
   }
-  return { cells, findings, loose };
+  if (columns.conflict !== undefined)
+    findings.push({
+      rule: "column-ambiguous" satisfies MappingRule,
+      field: columns.conflict.field,
+      message: `${columns.conflict.headers.map(quote).join(" and ")} both mean ${columns.conflict.field}.`,
+      hint: "Leave one out.",
+    });
+  return cells;
 }
 
 /** Whether a field names something, such as userId. */
@@ -169,39 +175,36 @@ const isId = (field: FieldName): boolean => fieldSpec(field).kind === "id" || fi
 
 const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
-/** @param row of a table; in JSON a row is empty that has no keys. */
-function mapCells(
-  reading: Reading,
-  cells: readonly Cell[],
-  findings: Finding[],
-  row: Pick<CellsRow, "isBlank"> | undefined,
-): Mapped {
-  const { columns, fixed } = reading;
+function mapCells(reading: Reading, cells: readonly Cell[], findings: Finding[], isRowEmpty: () => boolean): Mapped {
   const action = actionOfRow(reading, cells, findings);
   if (action === undefined) {
-    if (row === undefined ? reading.names.length === 0 : row.isBlank) return EMPTY_ROW;
-    if (findings.length === 0) findings.push(NO_ACTION);
-    return { kind: "invalid", findings, attempted: guessFromCells(columns, cells), isGuess: true };
+    if (isRowEmpty()) return EMPTY_ROW;
+    return { kind: "invalid", findings, attempted: guessFromCells(reading, cells), isGuess: true };
   }
   const draft = new Draft(action.action);
+  const likely: Finding[] = [];
   let isEmpty = true;
   for (const { index, field, read } of action.used) {
     const cell = cells[index];
     if (cell === undefined || cell === "") continue;
     isEmpty = false;
     if (typeof cell === "string") read(cell, draft, findings);
+    else if (cell instanceof ExactNumber) {
+      read(String(cell), draft, findings);
+      if (isId(field)) likely.push(looseNumber(field, String(cell), field));
+    }
     // Its attributes are checked by the next step, as those of an {action, data} line.
     else draft.putValue(field, cell);
   }
-  if (isEmpty && findings.length === 0 && row?.isBlank === true) return EMPTY_ROW;
-  if (fixed === undefined) refuseCells(action, cells, findings);
+  if (isEmpty && findings.length === 0 && isRowEmpty()) return EMPTY_ROW;
+  if (reading.fixed === undefined) refuseCells(action, cells, findings);
   const drafts = [draft];
-  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts };
-  const event = columns.fields.get("eventId");
-  const eventId = event === undefined ? undefined : cells[event];
-  return typeof eventId !== "string" || eventId === ""
-    ? { kind: "actions", drafts }
-    : { kind: "actions", drafts, eventId };
+  const noted = likely.length === 0 ? undefined : { likely };
+  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, ...noted };
+  const event = reading.columns.fields.get("eventId");
+  const eventId = event === undefined ? "" : textOf(cells[event]);
+  const mapped: Mapped = eventId === "" ? { kind: "actions", drafts } : { kind: "actions", drafts, eventId };
+  return noted === undefined ? mapped : { ...mapped, ...noted };
 }
 
 /** What a row holds that the action which it names does not take. */
@@ -212,7 +215,7 @@ function refuseCells({ action, refused }: ActionColumns, cells: readonly Cell[],
     findings.push({
       rule: "field-not-accepted",
       field,
-      value: typeof cell === "string" ? cell : stringifyJson(cell),
+      value: textOf(cell) || stringifyJson(cell),
       message: `${action} takes no ${field}.`,
       hint: "Leave the cell empty.",
     });
@@ -225,47 +228,40 @@ function actionOfRow(
   cells: readonly Cell[],
   findings: Finding[],
 ): ActionColumns | undefined {
-  if (columns.action === undefined) return fixed;
-  const written = String(cells[columns.action] ?? "");
-  const named = isActionName(written) ? byAction.get(written) : undefined;
-  if (fixed !== undefined) {
-    if (named !== undefined && named !== fixed)
-      findings.push({
-        rule: "action-conflict" satisfies MappingRule,
-        field: "action",
-        value: written,
-        message: `The row names ${named.action}, but all rows of the file are declared ${fixed.action}.`,
-        hint: "Leave --action (or the source's action) out: the rows name their actions.",
-      });
+  if (columns.action === undefined) {
+    if (fixed === undefined && findings.length === 0) findings.push(NO_ACTION);
     return fixed;
   }
-  if (named !== undefined) return named;
-  findings.push(
-    written === ""
-      ? {
-          rule: "action-unknown",
-          field: "action",
-          message: "The row names no action.",
-          hint: `Actions are ${ACTION_NAMES.join(", ")}.`,
-        }
-      : {
-          rule: "action-unknown",
-          field: "action",
-          value: written,
-          message: "action is not one of the service's actions.",
-          hint: `${actionHint(written)} If the column means something else, give --action NAME.`,
-        },
-  );
+  const written = textOf(cells[columns.action]);
+  const named = isActionName(written) ? byAction.get(written) : undefined;
+  if (fixed !== undefined && named !== undefined && named !== fixed)
+    findings.push({
+      rule: "action-conflict" satisfies MappingRule,
+      field: "action",
+      value: written,
+      message: `The row names ${named.action}, but all rows of the file are declared ${fixed.action}.`,
+      hint: "Leave --action (or the source's action) out: the rows name their actions.",
+    });
+  if (fixed !== undefined || named !== undefined) return fixed ?? named;
+  const isNone = written === "";
+  findings.push({
+    rule: "action-unknown",
+    field: "action",
+    ...(!isNone && { value: written }),
+    message: isNone ? "The row names no action." : "action is not one of the service's actions.",
+    hint: isNone
+      ? `Actions are ${ACTION_NAMES.join(", ")}.`
+      : `${actionHint(written)} If the column means something else, give --action NAME.`,
+  });
   return undefined;
 }
 
 /** What the row may be by its ids. */
-function guessFromCells({ fields }: NamedColumns, cells: readonly Cell[]): readonly Draft[] {
+function guessFromCells({ columns }: Reading, cells: readonly Cell[]): readonly Draft[] {
   const ids: Ids = {};
   for (const field of ID_FIELDS) {
-    const index = fields.get(field);
-    const text = index === undefined ? undefined : cells[index];
-    if (typeof text === "string" && text !== "") ids[field] = text;
+    const text = textOf(cells[columns.fields.get(field) ?? -1]);
+    if (text !== "") ids[field] = text;
   }
   return guessDraft(ids);
 }
@@ -275,12 +271,3 @@ const NO_ACTION: Finding = {
   message: "Nothing says which action the row is.",
   hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
 };
-
-function conflictFinding({ field, headers }: NonNullable<NamedColumns["conflict"]>): Finding {
-  return {
-    rule: "column-ambiguous" satisfies MappingRule,
-    field,
-    message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
-    hint: "Leave one out.",
-  };
-}

@@ -9,24 +9,22 @@ import type { TableColumns } from "./table-columns.ts";
 
 export type Columns = TableColumns | JsonKeys;
 
-/** What `each` adds to the names. */
+/** What an `each` adds to the names, beside `{n}`. */
 export interface EachNames {
-  readonly counts: boolean;
-  /** `json`: `{item}` and any path below it; a list: the named groups of a match. */
-  readonly item?: "json" | readonly string[] | undefined;
-  /** The path of the list whose items they are. */
-  readonly list?: string | undefined;
-  /** The same of the outer `each`, under `{outer}`. */
-  readonly outer?: "json" | readonly string[] | undefined;
-  readonly outerList?: string | undefined;
-  /** Where the seat is kept that `{n}` is, of an `each` with `from` and `to`. */
-  readonly seat?: "item" | "outer" | undefined;
+  readonly item?: ItemNames | undefined;
+  /** The item of the `each` around it. */
+  readonly outer?: ItemNames | undefined;
 }
+
+/** The named groups of a match; or any path in the items of a list of JSON. */
+type ItemNames =
+  | { readonly groups: readonly string[]; readonly list?: undefined }
+  | { readonly list: string; readonly groups?: undefined };
 
 /** All names of a rule: those of the rows, and what `each`, the lookups and the file's name add. */
 export function namesOf(
   columns: Columns,
-  each: EachNames,
+  each: EachNames | undefined,
   lookups: ReadonlyMap<string, Names>,
   file: NamedFile,
 ): Names {
@@ -38,7 +36,7 @@ export function namesOf(
     read(name, path) {
       const column = columns.find(name, path);
       if (column === undefined) return added(name, path) ?? noColumn(name, columns, each, path);
-      if (name === "n" && each.counts)
+      if (name === "n" && each !== undefined)
         throw new MappingError(
           path,
           "n is a column and the counter of each",
@@ -49,10 +47,10 @@ export function namesOf(
   };
 }
 
-function noColumn(name: string, columns: TableColumns, { item }: EachNames, path: RulePath): Read {
+function noColumn(name: string, columns: TableColumns, each: EachNames | undefined, path: RulePath): Read {
   if (name === "n" || name === "item" || name.startsWith("item."))
     throw new MappingError(path, `{${name}} means something only with each`, "Add each, or name a column.");
-  if (Array.isArray(item) && item.includes(name))
+  if (each?.item?.groups?.includes(name) === true)
     throw new MappingError(path, `has no column ${quote(name)}`, `Did you mean {item.${name}}?`);
   return columns.read(name, path);
 }
@@ -60,24 +58,22 @@ function noColumn(name: string, columns: TableColumns, { item }: EachNames, path
 function addedName(
   name: string,
   columns: Columns,
-  each: EachNames,
+  each: EachNames | undefined,
   lookups: ReadonlyMap<string, Names>,
   path: RulePath,
 ): Read | undefined {
-  const { seat } = each;
-  if (each.counts && name === "n") return seat === undefined ? ({ n }) => String(n) : (scope) => String(scope[seat]);
+  if (name === "n" && each !== undefined) return ({ n }) => n;
   const [head = "", ...rest] = name.split(".");
   const below = rest.join(".");
   const lookup = below === "" ? undefined : lookups.get(head);
   if (lookup !== undefined) return lookup.read(below, path);
-  const isOuter = head === "outer";
-  const kind = head === "item" ? each.item : isOuter ? each.outer : undefined;
-  if (kind === undefined) return undefined;
-  const itemOf = isOuter ? ({ outer }: Scope) => outer : ({ item }: Scope) => item;
-  if (kind !== "json") return readGroup(kind, below, head, itemOf, path);
-  if (!(columns instanceof JsonKeys)) return undefined;
+  const of = head === "item" ? each?.item : head === "outer" ? each?.outer : undefined;
+  if (of === undefined) return undefined;
+  const itemOf = head === "item" ? ({ item }: Scope) => item : ({ outer }: Scope) => outer;
+  if (of.groups !== undefined) return readGroup(of.groups, below, head, itemOf, path);
+  if (!(columns instanceof JsonKeys)) throw new Error("only rows of JSON have lists");
   if (below === "") return columns.leaf(name, itemOf);
-  columns.want([name], isOuter ? each.outerList : each.list, (item) => leafAt(item, below) !== undefined);
+  columns.want(name, of.list, (item) => leafAt(item, below) !== undefined);
   return columns.leaf(name, (scope) => leafAt(itemOf(scope), below));
 }
 

@@ -164,7 +164,7 @@ export function divideStep(steps: ValueSteps, { path, label, names, parsing, cou
     );
   return (text, scope) => {
     const divisor = by(scope);
-    const quotient = divideAmount(text, divisor, places, remainder, scope.n);
+    const quotient = divideAmount(text, divisor, places, remainder, Number(scope.n));
     if (quotient.kind === "amount") return quotient.text;
     scope.findings.push(
       quotient.kind === "does-not-divide"

@@ -4,7 +4,7 @@ import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from ".
 import { type FieldName, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { fieldsOf, missingFields } from "./columns.ts";
-import { compileEach, type Each, type EachContext, namesOfBoth } from "./each.ts";
+import { compileEach, type Each } from "./each.ts";
 import type { EventRules } from "./events.ts";
 import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";
@@ -64,7 +64,6 @@ export interface ActionRules {
 /** What the rows of a source are read by. */
 export interface Program {
   readonly columns: Columns;
-  readonly lookups: readonly Lookup[];
   readonly each: Each | undefined;
   readonly rules: readonly ActionRules[];
   readonly expectations: readonly Expectation[];
@@ -86,70 +85,61 @@ interface Source extends SourceSettings {
   readonly path: RulePath;
   readonly columns: Columns;
   readonly file: NamedFile;
-  readonly ofEach: EachContext;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Lookup>;
-  /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
-  readonly namesIn: (added?: EachNames) => Names;
   readonly tables: Map<string, ValueTally>;
   readonly faults: Faults;
 }
 
+/** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
+const namesWithin = ({ columns, lookupNames, file, each }: Source, added: EachNames | undefined = each?.names) =>
+  namesOf(columns, added, lookupNames, file);
+
 /** Throws `MappingError` for rules that can't be carried out with these columns. */
 export function compileSource(settings: SourceSettings): Program {
-  const { config, header, name } = settings;
+  const { config, name } = settings;
   const path = ["sources", name];
-  if (config.action !== undefined)
-    throw new MappingError(
-      [...path, "action"],
-      "stands beside actions",
-      "Keep actions; action is for columns named like fields.",
-    );
+  refuseMisplaced(settings, path);
   const columns = columnsOf(settings, [...path, "columns"]);
-  const optional = new Set(config.optional);
-  if (optional.size > 0 && header !== undefined)
-    throw new MappingError([...path, "optional"], "is about keys of JSON rows", "Give tables their own source.");
-  if (config.rows !== undefined && header !== undefined)
-    throw new MappingError([...path, "rows"], "is about JSON files", "Give tables their own source.");
   const lookupNames = new Map<string, Lookup>();
   const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat(), taken: new Set<string>() };
-  const within = (added: EachNames): Names => namesOf(columns, added, lookupNames, file);
-  const ofEach = { columns, optional, namesIn: within };
-  const each = config.each && compileEach(config.each, ofEach, [...path, "each"]);
   const faults = collectFaults();
-  const tables = new Map<string, ValueTally>();
-  const source: Source = {
-    ...settings,
-    path,
-    columns,
-    file,
-    ofEach,
-    each,
-    lookupNames,
-    namesIn: (added = each?.names ?? { counts: false }) => within(added),
-    tables,
-    faults,
-  };
-  compileLookups(source, lookupNames);
   const { attempt } = faults;
+  const tables = new Map<string, ValueTally>();
+  const whole = { ...settings, path, columns, file, each: undefined, lookupNames, tables, faults };
+  const source: Source = { ...whole, each: config.each && eachOf(config.each, whole, [...path, "each"]) };
+  compileLookups(source, lookupNames);
   attempt(() => refuseUnusedFields(source));
   const rules = config.actions.flatMap(
     (entry, at) => attempt(() => compileAction(entry, source, [...path, "actions", at])) ?? [],
   );
-  const expectations = attempt(() => compileExpect(config, source.namesIn(), [...path, "expect"])) ?? [];
-  const ofFile = namesOf(columns, { counts: false }, new Map(), file);
+  const expectations = attempt(() => compileExpect(config, namesWithin(source), [...path, "expect"])) ?? [];
+  const ofFile = namesOf(columns, undefined, new Map(), file);
   const skips = attempt(() => compileSkip(config, ofFile, [...path, "skip"])) ?? [];
   const event = attempt(() => compileEvent(source));
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
-  const all = rules.flatMap((rule) => looksOf(rule).ofRow);
-  const watched = watchedColumns(config, source.namesIn(), all);
-  const watch = new ValueWatch(watched, tables);
-  const lookups = [...lookupNames.values()];
-  const looked = uniqueLooks(all);
-  const itemWatches = watchItems(rules, source);
-  const ofRows = { columns, lookups, each, rules, expectations, skips, event, fillDown, ofFile: file.taken };
-  return { ...ofRows, watch, itemWatches, looked };
+  const looked = rules.flatMap((rule) => looksOf(rule).ofRow);
+  const watched = watchedColumns(looked, lookupNames.keys(), skips, expectations);
+  return {
+    ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
+    watch: new ValueWatch(watched, tables),
+    itemWatches: watchItems(rules, lookupNames),
+    looked: uniqueLooks(looked),
+  };
+}
+
+/** Refuses what means nothing for a source with `actions`, or for the rows of this file. */
+function refuseMisplaced({ config, header }: SourceSettings, path: RulePath): void {
+  const isTable = header !== undefined;
+  const misplaced = [
+    ["action", true, "stands beside actions", "Keep actions; action is for columns named like fields."],
+    ["optional", isTable, "is about keys of JSON rows", "Give tables their own source."],
+    ["rows", isTable, "is about JSON files", "Give tables their own source."],
+    ["fillDown", !isTable, "needs a table; rows of JSON have no cell above", undefined],
+  ] as const;
+  for (const [key, isRefused, what, hint] of misplaced)
+    if (isRefused && config[key] !== undefined) throw new MappingError([...path, key], what, hint);
 }
 
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {
@@ -158,8 +148,26 @@ function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath)
   return new TableColumns(fileName === "" ? "the input" : fileName, header, aliases, config.csv?.guards === "strip");
 }
 
-function compileLookups({ config, lookups, path, namesIn }: Source, compiled: Map<string, Lookup>): void {
-  const names = namesIn();
+/** Of the source, or of an action, within that of the source. */
+function eachOf(config: EachConfig, source: Source, path: RulePath): Each {
+  const { columns, each: outer } = source;
+  const optional = new Set(source.config.optional);
+  const each = compileEach(config, { columns, optional, names: namesWithin(source), outer: outer?.names }, path);
+  if (outer === undefined || each.names.item !== undefined) return each;
+  throw new MappingError(
+    path,
+    "gives the same names as the each of the source",
+    "Beside an each of the source, an action takes each with path or in.",
+  );
+}
+
+/** The names inside both. */
+const namesOfBoth = (outer: EachNames | undefined, inner: EachNames | undefined): EachNames | undefined =>
+  inner?.item === undefined ? (outer ?? inner) : { item: inner.item, outer: outer?.item };
+
+function compileLookups(source: Source, compiled: Map<string, Lookup>): void {
+  const { config, lookups, path } = source;
+  const names = namesWithin(source);
   for (const [name, lookup] of Object.entries(config.lookup ?? {})) {
     const at = [...path, "lookup", name];
     if (name === "item" || name === "outer" || name === "n" || name.includes("."))
@@ -175,14 +183,13 @@ function compileLookups({ config, lookups, path, namesIn }: Source, compiled: Ma
 function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
   const actions = config.actions.map((entry) => actionOf(entry)[0]);
   const taken = new Set(actions.flatMap((action) => [...fieldsOf(action, relaxedRules)]));
-  for (const field of Object.keys(config.fields ?? {}).filter(isFieldName)) {
-    // A row's event helps to spread the work even where its actions do not carry it.
-    if (!taken.has(field) && field !== "eventId")
-      throw new MappingError(
-        [...path, "fields", field],
-        `is used by none of the source's actions (${actions.join(", ")})`,
-      );
-  }
+  taken.add("eventId"); // a row's event helps to spread the work even where its actions do not carry it
+  const field = Object.keys(config.fields ?? {}).find((name) => isFieldName(name) && !taken.has(name));
+  if (field !== undefined)
+    throw new MappingError(
+      [...path, "fields", field],
+      `is used by none of the source's actions (${actions.join(", ")})`,
+    );
 }
 
 /** The one action that an entry of the list names. */
@@ -197,8 +204,8 @@ function actionOf(entry: SourceAction): readonly [ActionName, ActionConfig] {
 function compileAction(entry: SourceAction, source: Source, at: RulePath): ActionRules {
   const [action, config] = actionOf(entry);
   const path = [...at, action];
-  const each = config.each === undefined ? undefined : compileInnerEach(config.each, source, [...path, "each"]);
-  const names = source.namesIn(namesOfBoth(source.each?.names, each?.names));
+  const each = config.each && eachOf(config.each, source, [...path, "each"]);
+  const names = namesWithin(source, namesOfBoth(source.each?.names, each?.names));
   const cells: Read[] = [];
   const fields = compileFields(action, config, noting(names, cells), source, path);
   const given = new Set([config.fields, source.config.fields].flatMap((rules) => Object.keys(rules ?? {})));
@@ -211,24 +218,17 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
       "Add it under fields, of the action or of the source.",
       missing,
     );
-  const { key } = source.config;
+  const keys = [source.config.key ?? []].flat();
+  const compileKey = (template: string) => compileTemplate(template, names, [...source.path, "key"], "any column is");
   const { when: conditions } = config;
   const compileAs = (within: Names) => conditions && compileWhen(conditions, within, [...path, "when"]);
   const ofItems = each?.names.item === undefined ? undefined : compileAs(names);
   const isJudgedByItem = ofItems?.looked.some(({ label }) => isOfItem(label)) === true;
   const eventId = registersEvent(action) ? fields.find(({ field }) => field === "eventId")?.read : undefined;
   return {
-    action,
-    when: isJudgedByItem ? ofItems : compileAs(source.namesIn()),
-    each,
-    isJudgedByItem,
-    fields,
-    key:
-      key === undefined
-        ? undefined
-        : firstFilled([key].flat(), (template) =>
-            compileTemplate(template, names, [...source.path, "key"], "any column is"),
-          ),
+    ...{ action, each, fields, isJudgedByItem },
+    when: isJudgedByItem ? ofItems : compileAs(namesWithin(source)),
+    key: keys.length === 0 ? undefined : firstFilled(keys, compileKey),
     once: eventId && { eventId, cells, fields: (scope) => textsOfFields(action, fields, scope) },
   };
 }
@@ -245,17 +245,13 @@ function looksOf({ when, isJudgedByItem }: ActionRules) {
 }
 
 /** Watches the items of each list that actions repeat by, under its name. */
-function watchItems(rules: readonly ActionRules[], source: Source): ReadonlyMap<string, ValueWatch> {
-  const watches = new Map<string, ValueWatch>();
-  for (const { each } of rules) {
-    if (each === undefined || watches.has(each.by)) continue;
-    const looked = rules.filter((rule) => rule.each?.by === each.by).flatMap((rule) => looksOf(rule).ofItems);
-    const names = source.namesIn(namesOfBoth(source.each?.names, each.names));
-    if (looked.length === 0) continue;
-    const columns = watchedColumns({}, names, looked).map((column) => ({ ...column, isOfOwnEach: true }));
-    watches.set(each.by, new ValueWatch(columns, new Map()));
-  }
-  return watches;
+function watchItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, Lookup>) {
+  const repeated = Map.groupBy(rules, ({ each }) => each?.by ?? "");
+  const watched = [...repeated].map(([by, ofList]) => {
+    const looked = ofList.flatMap((rule) => looksOf(rule).ofItems);
+    return [by, watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, isOfOwnEach: true }))] as const;
+  });
+  return new Map(watched.map(([by, columns]) => [by, new ValueWatch(columns, new Map())]));
 }
 
 /** The same names; every reader that they give is added to `reads`. */
@@ -266,18 +262,6 @@ const noting = (names: Names, reads: Read[]): Names => ({
     return read;
   },
 });
-
-function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Source, path: RulePath): Each {
-  const each = compileEach(config, source.ofEach, path, source.each?.names);
-  if (source.each === undefined) return each;
-  if (each.names.item === undefined)
-    throw new MappingError(
-      path,
-      "gives the same names as the each of the source",
-      "Beside an each of the source, an action takes each with path or in.",
-    );
-  return each;
-}
 
 function compileFields(
   action: ActionName,
@@ -330,14 +314,13 @@ function compileEvent(source: Source): Read | undefined {
   const rule = source.config.fields?.eventId;
   if (rule === undefined) return undefined;
   const path = [...source.path, "fields", "eventId"];
-  return compileFieldRule("eventId", rule, contextOf("soldTicket", source.namesIn(), source), path).read;
+  return compileFieldRule("eventId", rule, contextOf("soldTicket", namesWithin(source), source), path).read;
 }
 
 function compileFillDown({ config, columns, header, path }: Source): FillDown | undefined {
   const { fillDown } = config;
-  if (fillDown === undefined) return undefined;
+  if (fillDown === undefined || columns instanceof JsonKeys) return undefined;
   const at = [...path, "fillDown"];
-  if (columns instanceof JsonKeys) throw new MappingError(at, "needs a table; rows of JSON have no cell above");
   const filled = [fillDown].flat().map((label, nth) => ({
     label,
     place: columns.placeOf(label, Array.isArray(fillDown) ? [...at, nth] : at),

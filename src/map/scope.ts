@@ -20,8 +20,8 @@ export class Scope {
   row = 0;
   cells: readonly string[] = [];
   value: Readonly<Record<string, unknown>> = {};
-  /** 1-based index in `each`. */
-  n = 1;
+  /** Of `each`: the number of the item, from 1, or its seat. */
+  n = "1";
   item: unknown;
   /** The item of the outer `each`, where one stands inside another. */
   outer: unknown;
@@ -44,6 +44,14 @@ export class Scope {
     if (this.findings.length > 0) this.findings = [];
     if (this.likely.length > 0) this.likely = [];
     this.totals = undefined;
+  }
+
+  /** Comes to an item of `each`. */
+  enter(n: string, item: unknown, outer: unknown): void {
+    this.n = n;
+    this.item = item;
+    this.outer = outer;
+    this.turn += 1;
   }
 
   /** 64 bits of a digest of the row, made only where something is reported of it. */

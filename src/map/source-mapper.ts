@@ -6,7 +6,7 @@ import { FIELD_NAMES, isFieldName, numberOf } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
-import { type Each, enter } from "./each.ts";
+import type { Each } from "./each.ts";
 import { Events } from "./events.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
@@ -17,6 +17,7 @@ import { type ActionRules, compileSource, type Program, type SourceSettings } fr
 import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
 import { namesIn, templatesOf } from "./template.ts";
+import { refuseTotals } from "./totals.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
 
 const EVENT_ID = numberOf("eventId");
@@ -47,13 +48,20 @@ export class SourceMapper implements Mapper {
     this.#events = new Events(settings.fileName === "" ? "standard input" : settings.fileName);
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
-    this.wanted = columns.wanted;
+    this.wanted = columns.wanted?.with(0, true); // the first cell may call the row a sum
     this.#addsEvents =
       rules.some(({ action }) => !registersEvent(action)) &&
       !rules.some(({ action, when }) => registersEvent(action) && when !== undefined);
   }
 
   map(row: Row): Mapped {
+    const mapped = this.#map(row);
+    const checked = refuseTotals(row, mapped);
+    if (checked !== mapped && mapped.kind === "actions") this.retract(mapped.drafts);
+    return checked;
+  }
+
+  #map(row: Row): Mapped {
     const { columns, fillDown } = this.#program;
     const scope = this.#scope;
     scope.begin(row);
@@ -122,20 +130,19 @@ export class SourceMapper implements Mapper {
   #skippedShort(cells: readonly string[] | undefined): Mapped | undefined {
     if (cells === undefined || this.#settings.header === undefined) return undefined;
     this.#scope.cells = cells.map((cell) => cell.trim());
-    const taken = this.#program.skips.find(({ read, values }) => {
-      const text = read(this.#scope);
-      return text !== "" && values.has(text);
-    });
-    return taken && { kind: "skipped", reason: labelled(taken.label, taken.read(this.#scope)) };
+    return this.#skip((text, values) => text !== "" && values.has(text));
   }
 
   #skipped(): Mapped | undefined {
-    const { skips, watch } = this.#program;
-    for (const { label, read, values } of skips) {
-      const text = read(this.#scope);
-      if (!values.has(text)) continue;
-      watch.see(this.#scope, "skipped");
-      return { kind: "skipped", reason: labelled(label, text) };
+    const skipped = this.#skip((text, values) => values.has(text));
+    if (skipped !== undefined) this.#program.watch.see(this.#scope, "skipped");
+    return skipped;
+  }
+
+  #skip(isTaken: (text: string, values: ReadonlySet<string>) => boolean): Mapped | undefined {
+    for (const { label, cell, values } of this.#program.skips) {
+      const text = cell(this.#scope);
+      if (isTaken(text, values)) return { kind: "skipped", reason: labelled(label, text) };
     }
     return undefined;
   }
@@ -157,21 +164,18 @@ export class SourceMapper implements Mapper {
   /** Carries out the actions of the row, for each item of it. */
   #give(): void {
     const { each } = this.#program;
-    const scope = this.#scope;
     if (each === undefined) {
       this.#giveItem();
-      scope.n = 1;
       return;
     }
+    const scope = this.#scope;
     const items = each.items(scope);
     if (items.length === 0) this.#whyNothing = `nothing in ${each.by}`;
     for (const [at, item] of items.entries()) {
-      scope.n = at + 1;
-      enter(scope, item, undefined);
+      scope.enter(numberOfItem(each, item, at), item, undefined);
       this.#giveItem();
     }
-    scope.n = 1;
-    enter(scope, items[0], undefined);
+    scope.enter("1", items[0], undefined);
   }
 
   #giveItem(): void {
@@ -193,16 +197,15 @@ export class SourceMapper implements Mapper {
     const { n, item, outer } = scope;
     const items = each.items(scope);
     if (items.length === 0) this.#whyNothing ??= `nothing in ${each.by}`;
+    const isOnly = this.#program.each === undefined;
     const watch = this.#program.itemWatches.get(each.by);
     for (const [at, inner] of items.entries()) {
-      if (this.#program.each === undefined) scope.n = at + 1;
-      if (each.names.item !== undefined) enter(scope, inner, item);
+      scope.enter(isOnly ? numberOfItem(each, inner, at) : n, inner, item);
       watch?.seeItem(scope);
       if (!rule.isJudgedByItem || rule.when?.holds(scope) === true) this.#giveAction(rule);
       else this.#whyNothing ??= `no when takes an item of ${each.by}`;
     }
-    scope.n = n;
-    enter(scope, item, outer);
+    scope.enter(n, item, outer);
   }
 
   #giveAction(rule: ActionRules): void {
@@ -225,7 +228,8 @@ export class SourceMapper implements Mapper {
     const eventId = once.eventId(this.#scope);
     if (eventId === "" || eventId === this.#settings.clearWord) return false;
     this.#events.see(eventId, once, this.#scope);
-    if (this.#events.given.has(eventId) || this.#newEvents.includes(eventId)) return true;
+    if (this.#events.given.has(eventId)) return true;
+    this.#events.given.add(eventId);
     this.#newEvents.push(eventId);
     return false;
   }
@@ -243,8 +247,8 @@ export class SourceMapper implements Mapper {
   }
 
   #expect(): void {
-    for (const { label, read, allowed: allowedIn } of this.#program.expectations) {
-      const text = read(this.#scope);
+    for (const { label, cell, allowed: allowedIn } of this.#program.expectations) {
+      const text = cell(this.#scope);
       const allowed = allowedIn(this.#scope);
       if (allowed.has(text)) continue;
       this.#scope.findings.push({
@@ -262,14 +266,11 @@ export class SourceMapper implements Mapper {
     const { findings } = this.#scope;
     if (drafts.length === 0 && findings.length === 0) return { kind: "skipped", reason: this.#reason() };
     if (findings.length > 0) {
+      for (const eventId of this.#newEvents) this.#events.given.delete(eventId);
       const attempted = attemptedOf(drafts, this.#faulty);
       return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
     }
-    let isOnlyEvent = this.#addsEvents;
-    for (const { action, text } of drafts) {
-      if (!registersEvent(action)) isOnlyEvent = false;
-      else if (text[EVENT_ID] !== undefined) this.#events.given.add(text[EVENT_ID]);
-    }
+    const isOnlyEvent = this.#addsEvents && drafts.every(({ action }) => registersEvent(action));
     const mapped: Mapped = {
       kind: "actions",
       drafts,
@@ -298,6 +299,9 @@ export class SourceMapper implements Mapper {
     return likely.length === 0 && totals === undefined ? undefined : { likely: withoutRepeats(likely), totals };
   }
 }
+
+const numberOfItem = ({ givesSeats }: Each, item: unknown, at: number): string =>
+  String(givesSeats === true ? item : at + 1);
 
 /**
  * The actions on which others may depend, of a row that is not sent. Not a readable newEvent that the row gives only as the

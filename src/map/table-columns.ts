@@ -26,7 +26,6 @@ export class TableColumns implements Names {
   readonly #guards: boolean;
   readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #used = new Set<Place>();
-  readonly #needed = new Set<Place>();
   /** The columns that were asked for by their position alone, by the source's own names. */
   readonly #byPosition = new Map<string, Place>();
 
@@ -44,24 +43,23 @@ export class TableColumns implements Names {
   }
 
   read(name: string, path: RulePath): Read {
-    const found = this.find(name, path);
-    if (found === undefined) throw this.#missing([name], path);
-    return found;
+    return this.#reader(this.placeOf(name, path));
   }
 
   /** Undefined when no column has this name. */
   find(name: string, path: RulePath): Read | undefined {
-    const place = this.#placeOf(name, path);
-    if (place === undefined) return undefined;
-    this.#used.add(place);
-    return this.#guards ? ({ cells }) => unguard(cells[place] ?? "") : ({ cells }) => cells[place] ?? "";
+    const place = this.#find(name, path);
+    return place === undefined ? undefined : this.#reader(place);
   }
 
   placeOf(name: string, path: RulePath): Place {
-    const place = this.#placeOf(name, path);
+    const place = this.#find(name, path);
     if (place === undefined) throw this.#missing([name], path);
-    this.#needed.add(place);
     return place;
+  }
+
+  #reader(place: Place): Read {
+    return this.#guards ? ({ cells }) => unguard(cells[place] ?? "") : ({ cells }) => cells[place] ?? "";
   }
 
   /** The headers of the columns that were asked for. */
@@ -70,12 +68,12 @@ export class TableColumns implements Names {
   }
 
   get unused(): readonly string[] {
-    return this.#written.filter((_name, place) => !this.#used.has(place) && !this.#isOwn(place));
+    return this.#written.filter((name, place) => !this.#used.has(place) && !OWN_COLUMNS.has(name.trim()));
   }
 
   /** For each column whether its cells are needed. */
   get wanted(): readonly boolean[] {
-    return this.#header.map((_name, place) => this.#used.has(place) || this.#needed.has(place));
+    return this.#header.map((_name, place) => this.#used.has(place));
   }
 
   /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
@@ -92,15 +90,13 @@ export class TableColumns implements Names {
     });
   }
 
-  #isOwn(place: Place): boolean {
-    return OWN_COLUMNS.has(this.#header[place] ?? "");
-  }
-
-  #placeOf(name: string, path: RulePath): Place | undefined {
+  #find(name: string, path: RulePath): Place | undefined {
     const { aliases, path: aliasesPath } = this.#aliases;
-    return Object.hasOwn(aliases, name)
+    const place = Object.hasOwn(aliases, name)
       ? this.#placeOfAlias(name, aliases[name] ?? [], [...aliasesPath, name])
       : this.#called(name, path);
+    if (place !== undefined) this.#used.add(place);
+    return place;
   }
 
   #called(name: string, path: RulePath): Place | undefined {
@@ -117,27 +113,27 @@ export class TableColumns implements Names {
   }
 
   #placeOfAlias(name: string, alias: ColumnAliases[string], path: RulePath): Place {
-    if (isPosition(alias)) {
-      const place = this.#placeAt(alias, path);
-      return alias.named === undefined ? this.#takenByPosition(name, place) : place;
-    }
+    if (isPosition(alias)) return this.#placeAt(name, alias, path);
     const choices = [alias].flat();
     for (const choice of choices) {
       const called = this.#called(choice.trim(), path);
       if (called !== undefined) return called;
       const place = this.#atPosition(choice);
-      if (place !== undefined) return this.#takenByPosition(name, place);
+      if (place === undefined) continue;
+      this.#byPosition.set(name, place);
+      return place;
     }
     throw this.#missing(choices, path);
   }
 
   /** A column that is declared by its position. If the config names its header, that must be there. */
-  #placeAt({ at, named }: PositionConfig, path: RulePath): Place {
+  #placeAt(name: string, { at, named }: PositionConfig, path: RulePath): Place {
     const place = this.#atPosition(at);
     if (place === undefined)
       throw new MappingError([...path, "at"], `${this.#what} has ${this.#header.length} columns, and no column ${at}`);
     const found = this.#header[place] ?? "";
     const wanted = [named ?? []].flat().map((each) => each.trim());
+    if (named === undefined) this.#byPosition.set(name, place);
     if (named === undefined || wanted.includes(found)) return place;
     const now = this.#header.findIndex((each) => wanted.includes(each));
     throw new MappingError(
@@ -154,11 +150,6 @@ export class TableColumns implements Names {
     return position <= this.#header.length ? position - 1 : undefined;
   }
 
-  #takenByPosition(name: string, place: Place): Place {
-    this.#byPosition.set(name, place);
-    return place;
-  }
-
   #missing(names: readonly string[], path: RulePath): MappingError {
     return new MappingError(
       path,
@@ -172,9 +163,6 @@ export class TableColumns implements Names {
     const [only = ""] = this.#header;
     if (this.#header.length === 1 && /[,;\t|]/.test(only))
       return `Its only column is ${quote(only)}: is the delimiter in csv wrong, or was it not detected?`;
-    const misread = asMisread(name);
-    if (misread !== name && this.#places.has(misread))
-      return `It has ${quote(misread)}: the file is UTF-8 and read as another encoding. Leave encoding out of csv of its source, and --encoding out.`;
     const named = this.#header.filter((each) => each !== "");
     if (named.length === 1)
       return `Its only column is ${quote(named[0] ?? "")}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
@@ -186,26 +174,18 @@ export class TableColumns implements Names {
 export const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
   typeof alias === "object" && !isList(alias);
 
-/** What becomes of a name in UTF-8 that is read as what most systems call Latin. */
-const asMisread = (name: string): string => new TextDecoder("windows-1252").decode(Buffer.from(name));
-
 /** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
 export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Blank cells that take the value of the row above, as exports write the rows of one order. */
 
-interface Filled {
-  readonly label: string;
-  readonly place: number;
-}
-
 export class FillDown {
   readonly #columns: readonly { readonly label: string; readonly place: number; above: string }[];
   readonly #isRejects: boolean;
 
   /** @param isRejects whether the rows come from a rejects file, where the row above is not the one above it in the export. */
-  constructor(columns: readonly Filled[], isRejects: boolean) {
+  constructor(columns: readonly { readonly label: string; readonly place: number }[], isRejects: boolean) {
     this.#columns = columns.map((column) => ({ ...column, above: "" }));
     this.#isRejects = isRejects;
   }

@@ -4,30 +4,14 @@ import { numberOf } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import type { Row } from "../read/row.ts";
 import { quoted } from "../text.ts";
-import type { Mapped, Mapper } from "./mapper.ts";
+import type { Mapped } from "./mapper.ts";
 import type { MappingRule } from "./rules.ts";
 
-/** The mapper, with a finding for a row that calls itself a sum. */
-export function withTotals(mapper: Mapper): Mapper {
-  return {
-    // The first cell may call the row a sum.
-    wanted: mapper.wanted?.with(0, true),
-    get understanding() {
-      return mapper.understanding;
-    },
-    map(row) {
-      const mapped = mapper.map(row);
-      if (mapped.kind === "skipped") return mapped;
-      const word = totalsWord(row, mapped);
-      if (word === undefined) return mapped;
-      if (mapped.kind === "actions") mapper.retract?.(mapped.drafts);
-      return totalsRow(word, mapped);
-    },
-    retract: (drafts) => mapper.retract?.(drafts),
-    beside: (row) => mapper.beside(row),
-    blankBelow: (field) => mapper.blankBelow?.(field) ?? [],
-    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
-  };
+/** What the row gives, or the finding that it calls itself a sum. The first cell of a table is wanted for it. */
+export function refuseTotals(row: Row, mapped: Mapped): Mapped {
+  if (mapped.kind === "skipped") return mapped;
+  const word = totalsWord(row, mapped);
+  return word === undefined ? mapped : totalsRow(word, mapped);
 }
 
 type Read = Exclude<Mapped, { kind: "skipped" }>;

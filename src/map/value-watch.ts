@@ -1,6 +1,5 @@
 /** Counts the values that decide what a row gives, and reports those that the source does not name. */
 
-import { distance } from "fastest-levenshtein";
 import { foldSpelling } from "../actions/nearest.ts";
 import { lineText } from "../actions/problem.ts";
 import { andMore, cleanText, quoted } from "../text.ts";
@@ -32,8 +31,8 @@ type Outcome = "gave" | "gave nothing" | "skipped";
 /** The rows that hold a value which is named nowhere. */
 interface Strange {
   readonly line: number;
-  /** It may be what one of the names means. */
-  readonly isLikeNamed: boolean;
+  /** The name of which it is another spelling. */
+  readonly meant: string | undefined;
   rows: number;
   /** The last of them: a row may be read for several actions. */
   lastRow: number;
@@ -113,7 +112,7 @@ export class ValueTally {
   readonly #met = new Set<string>();
   readonly #strange = new Map<string, Strange>();
   /** Rows whose values are too many to keep. */
-  readonly #beyond: Strange = { line: 0, isLikeNamed: false, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+  readonly #beyond: Strange = { line: 0, meant: undefined, rows: 0, lastRow: 0, lost: 0, digests: 0n };
   #last: string | undefined;
 
   constructor(says: Says) {
@@ -134,14 +133,15 @@ export class ValueTally {
     strange.lastRow = scope.row;
     strange.rows += 1;
     if (outcome === "gave nothing") strange.lost += 1;
-    if (strange.isLikeNamed || this.#isOpen(value, strange))
+    if (strange.meant !== undefined || this.#isOpen(value, strange))
       strange.digests = BigInt.asUintN(64, strange.digests + scope.digest);
   }
 
   #add(value: string, line: number): Strange {
     if (this.#strange.size >= MOST_KEPT) return this.#beyond;
-    const isLikeNamed = [...this.#says.named].some((name) => isNear(name, value));
-    const strange = { line, isLikeNamed, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+    const spelling = foldSpelling(value);
+    const meant = [...this.#says.named].find((name) => name !== "" && foldSpelling(name) === spelling);
+    const strange = { line, meant, rows: 0, lastRow: 0, lost: 0, digests: 0n };
     this.#strange.set(value, strange);
     return strange;
   }
@@ -157,35 +157,31 @@ export class ValueTally {
     return (isTested === true && value !== "") || (isComplete === true && !takesOthers && lost > 0);
   }
 
-  /** Values that are taken as any other, though they are another spelling of one that the source names, or most likely mean it. */
+  /** Values that are taken as any other, though they are another spelling of one that the source names. */
   nearMisses(): readonly FileFinding[] {
     const taken = [...this.#strange].filter(([value, strange]) => !this.#isOpen(value, strange));
     return [...this.#says.named].flatMap((name) => {
-      const means = this.#met.has(name) ? isSpelling : isNear;
-      const meant = taken.filter(([value]) => means(name, value));
+      const meant = taken.filter(([, strange]) => strange.meant === name);
       const [first] = meant;
       if (first === undefined) return [];
       const shown = meant.slice(0, MOST_SHOWN).map(([value, { rows }]) => `${rowsText(rows)} ${quoted(value)}`);
-      return [
-        {
-          rule: "value-near" satisfies MappingRule,
-          line: first[1].line,
-          field: this.#says.label,
-          value: name,
-          message: `The source names it; ${shown.join(", ")}${andMore(meant.length - shown.length)}, which is another value.`,
-          hint: `Did you mean ${quoted(first[0])}${this.#met.has(name) ? " too" : ""}? Values are compared exactly.`,
-          mark: markOf(meant),
-        },
-      ];
+      return {
+        rule: "value-near" satisfies MappingRule,
+        line: first[1].line,
+        field: this.#says.label,
+        value: name,
+        message: `The source names it; ${shown.join(", ")}${andMore(meant.length - shown.length)}, which is another value.`,
+        hint: `Did you mean ${quoted(first[0])}${this.#met.has(name) ? " too" : ""}? Values are compared exactly.`,
+        mark: markOf(meant),
+      };
     });
   }
 
   notNamed(source: string): readonly FileFinding[] {
-    const { label, named } = this.#says;
+    const { label } = this.#says;
     const open = byRows([...this.#strange].filter(([value, strange]) => this.#isOpen(value, strange)));
     if (open.length === 0) return [];
-    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line }]) => {
-      const meant = [...named].find((name) => isNear(name, value));
+    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line, meant }]) => {
       const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
       const place = lineText(source, line);
       return `${quoted(value)} (${rows === 1 ? place : `${rows} times, first in ${place}`}${near})`;
@@ -245,18 +241,6 @@ function nothingMapped(rows: number, watched: readonly ValueTally[]): FileFindin
     message: `${whose} values: ${watched.map(({ shown }) => shown).join("; ")}.`,
     hint: "Is it the right source? Add the values to when, or to skip if such rows give nothing.",
   };
-}
-
-/** The same but for case, blanks and marks. */
-const isSpelling = (one: string, other: string): boolean =>
-  one !== "" && other !== "" && foldSpelling(one) === foldSpelling(other);
-
-/** Another spelling, or a longer word with one letter changed. Other digits make another value. */
-function isNear(one: string, other: string): boolean {
-  const [a, b] = [foldSpelling(one), foldSpelling(other)];
-  if (a === b) return one !== "";
-  if (a.replace(/\D/g, "") !== b.replace(/\D/g, "") || a.length > 64 || b.length > 64) return false;
-  return Math.min(a.length, b.length) >= 5 && distance(a, b) <= (a.length >= 10 ? 2 : 1);
 }
 
 const rowsText = (rows: number): string => (rows === 1 ? "1 row holds" : `${rows} rows hold`);

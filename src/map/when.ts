@@ -2,21 +2,28 @@
 
 import { cleanText } from "../text.ts";
 import { amountsIn } from "./likely-formats.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { RulePath } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { type Condition, type ConditionMap, isList, type SourceConfig, type WhenConfig } from "./source.ts";
 import { compileColumn, compileTemplate, constantOf, namesIn } from "./template.ts";
 import type { WatchedColumn } from "./value-watch.ts";
 
-/** A column that a condition looks at, so that a skipped row can say why. */
-export interface Looked {
+/** A column of which something is said, and the values that are named. */
+interface Naming {
   readonly label: string;
+  /** What it holds. */
+  readonly cell: Read;
+  readonly named: readonly string[];
+}
+
+/** A column that a condition looks at, so that a skipped row can say why. */
+export interface Looked extends Naming {
+  /** What decides: what the column holds, or on which side of a number that lies. */
   readonly read: Read;
+  readonly accepts: (text: string) => boolean;
   /** Whether only its being empty matters, so that its values are not worth naming. */
   readonly presenceOnly: boolean;
-  /** The values that the condition names. */
-  readonly named: readonly string[];
   /** Whether values that it does not name meet it. */
   readonly takesOthers: boolean;
 }
@@ -34,40 +41,41 @@ export function compileWhen(config: WhenConfig, names: Names, path: RulePath): W
 }
 
 function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
-  const tests = Object.entries(map).map(([column, condition]) => {
-    const bound = boundOf(condition);
-    const cell = compileColumn(column, names, [...path, column]);
-    const read = bound === undefined ? cell : compared(column, cell, bound);
-    const { accepts, takesOthers, ...rest } = compileCondition(bound?.holds ?? condition);
-    // Every amount lies on one side of a number, so none has to be named.
-    return { accepts, looked: { label: column, read, ...rest, takesOthers: takesOthers || bound !== undefined } };
+  const looked = Object.entries(map).map(([label, condition]): Looked => {
+    const cell = compileColumn(label, names, [...path, label]);
+    return { label, cell, read: cell, ...compileCondition(condition, label, cell) };
   });
   const holds = (scope: Scope): boolean => {
-    for (const { accepts, looked } of tests) if (!accepts(looked.read(scope))) return false;
+    for (const { accepts, read } of looked) if (!accepts(read(scope))) return false;
     return true;
   };
-  return { holds, looked: tests.map(({ looked }) => looked) };
+  return { holds, looked };
 }
 
-/** Which side of a number an amount lies on. */
-interface Bound {
-  readonly word: "below" | "above";
-  readonly than: string;
-  /** The texts of `compared` that meet the condition. */
-  readonly holds: readonly string[];
-}
+type Test = Omit<Looked, "label" | "cell" | "read"> & { readonly read?: Read };
 
-function boundOf(condition: Condition): Bound | undefined {
-  if (typeof condition === "string" || isList(condition)) return undefined;
-  const isNot = "not" in condition;
-  const inner = isNot ? condition.not : condition;
-  if (typeof inner === "string" || isList(inner) || !("below" in inner || "above" in inner)) return undefined;
-  const [word, than] = "below" in inner ? (["below", inner.below] as const) : (["above", inner.above] as const);
-  return { word, than, holds: isNot ? [`not ${word} ${than}`, ""] : [`${word} ${than}`] };
+function compileCondition(condition: Condition, label: string, cell: Read): Test {
+  const isNot = typeof condition === "object" && "not" in condition;
+  const wanted = isNot ? condition.not : condition;
+  if (typeof wanted === "string" || isList(wanted)) {
+    const known = textsOf(wanted);
+    const presenceOnly = !isNot && wanted === "";
+    return { accepts: (text) => known.has(text) !== isNot, presenceOnly, named: [...known], takesOthers: isNot };
+  }
+  if ("empty" in wanted) {
+    const isEmpty = wanted.empty === "true";
+    // It always knows an empty cell; other values only where it takes any.
+    return { accepts: (text) => (text === "") === isEmpty, presenceOnly: true, named: [""], takesOthers: !isEmpty };
+  }
+  const [word, than] = "below" in wanted ? (["below", wanted.below] as const) : (["above", wanted.above] as const);
+  const named = isNot ? [`not ${word} ${than}`, ""] : [`${word} ${than}`];
+  // Every amount lies on one side of a number, so none has to be named.
+  const rest = { presenceOnly: false, named, takesOthers: true };
+  return { accepts: (text) => named.includes(text), read: compared(label, cell, word, than), ...rest };
 }
 
 /** What a cell is compared with a number, in words; empty where it is. However it is written, the answer must be the same. */
-function compared(label: string, cell: Read, { word, than }: Bound): Read {
+function compared(label: string, cell: Read, word: "below" | "above", than: string): Read {
   return (scope) => {
     const text = cell(scope);
     if (text === "") return "";
@@ -85,29 +93,6 @@ function compared(label: string, cell: Read, { word, than }: Bound): Read {
     });
     return text;
   };
-}
-
-interface Test extends Pick<Looked, "presenceOnly" | "named" | "takesOthers"> {
-  readonly accepts: (text: string) => boolean;
-}
-
-/** @param condition no bound: what `compared` says of one is a text. */
-function compileCondition(condition: Condition): Test {
-  if (typeof condition === "string" || isList(condition)) return oneOf(condition);
-  if ("empty" in condition) {
-    const wanted = condition.empty === "true";
-    // It always knows an empty cell; other values only where it takes any.
-    return { accepts: (text) => (text === "") === wanted, presenceOnly: true, named: [""], takesOthers: !wanted };
-  }
-  const excluded = "not" in condition ? condition.not : "";
-  const { accepts, named } = oneOf(typeof excluded === "string" || isList(excluded) ? excluded : "");
-  return { accepts: (text) => !accepts(text), presenceOnly: false, named, takesOthers: true };
-}
-
-function oneOf(wanted: string | readonly string[]): Test {
-  const known = textsOf(wanted);
-  const presenceOnly = typeof wanted === "string" && known.has("");
-  return { accepts: (text) => known.has(text), presenceOnly, named: [...known], takesOthers: false };
 }
 
 const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
@@ -142,15 +127,11 @@ const PLAIN = /^[ -~]{1,40}$/;
 
 /** What a source says of the values of columns: `expect`, `skip`, and those that its conditions name. */
 
-export interface Expectation {
-  readonly label: string;
-  readonly read: Read;
+export interface Expectation extends Naming {
   readonly allowed: (scope: Scope) => ReadonlySet<string>;
 }
 
-export interface Skip {
-  readonly label: string;
-  readonly read: Read;
+export interface Skip extends Naming {
   readonly values: ReadonlySet<string>;
 }
 
@@ -158,7 +139,8 @@ export interface Skip {
 export function compileExpect({ expect = {} }: SourceConfig, names: Names, path: RulePath): readonly Expectation[] {
   return Object.entries(expect).map(([label, expected]) => ({
     label,
-    read: compileColumn(label, names, [...path, label]),
+    cell: compileColumn(label, names, [...path, label]),
+    named: [...textsOf(expected)],
     allowed: allowedOf([expected].flat(), names, [...path, label]),
   }));
 }
@@ -177,57 +159,45 @@ function allowedOf(expected: readonly string[], names: Names, path: RulePath): E
 
 /** @param path of `skip`. */
 export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: RulePath): readonly Skip[] =>
-  Object.entries(skip).map(([label, values]) => ({
-    label,
-    read: compileColumn(label, names, [...path, label]),
-    values: textsOf(values),
-  }));
+  Object.entries(skip).map(([label, texts]) => {
+    const values = textsOf(texts);
+    return { label, cell: compileColumn(label, names, [...path, label]), named: [...values], values };
+  });
 
 /**
  * The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`. `skip` and `expect` name
  * values of them; `skip` alone makes a column one to be watched.
  */
 export function watchedColumns(
-  config: SourceConfig,
-  names: Names,
   looked: readonly Looked[],
+  lookups: Iterable<string>,
+  skips: readonly Skip[] = [],
+  expectations: readonly Expectation[] = [],
 ): readonly WatchedColumn[] {
-  const added = new Set(["item", "outer", ...Object.keys(config.lookup ?? {})]);
+  const added = new Set(["n", "item", "outer", ...lookups]);
   const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
   const tested = looked
     .filter(({ label }) => compared.has(label))
     .map((look) => ({ ...look, isTested: !look.takesOthers, isComplete: false }));
-  const complete = (values: SourceConfig["skip"] = {}) =>
-    Object.entries(values).map(([label, texts]) => {
-      return { label, named: [...textsOf(texts)], takesOthers: false, isTested: false, isComplete: true };
-    });
-  const watched = Map.groupBy([...tested, ...complete(config.skip)], ({ label }) => plainName(label));
-  const expected = Map.groupBy(complete(config.expect), ({ label }) => plainName(label));
-  return [...watched].flatMap(([label, ofColumn]) => {
-    const read = readerOf(label, names);
-    if (read === undefined) return [];
-    const all = [...ofColumn, ...(expected.get(label) ?? [])];
+  const complete = [...skips, ...expectations].map((column) => {
+    return { ...column, takesOthers: false, isTested: false, isComplete: true };
+  });
+  const watched = new Set([...tested, ...skips].map(({ label }) => plainName(label)));
+  const columns = Map.groupBy([...tested, ...complete], ({ label }) => plainName(label));
+  return [...columns].flatMap(([label, ofColumn]) => {
+    const [first] = ofColumn;
+    if (first === undefined || !watched.has(label)) return [];
     return {
       label,
-      read,
-      named: new Set(all.flatMap(({ named }) => named)),
-      takesOthers: all.some(({ takesOthers }) => takesOthers),
-      isTested: all.some(({ isTested }) => isTested),
-      isComplete: all.some(({ isComplete }) => isComplete),
-      isOfItem: namesIn(label, []).some((name) => name === "n" || added.has(name.split(".")[0] ?? "")),
+      read: first.cell,
+      named: new Set(ofColumn.flatMap(({ named }) => named)),
+      takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
+      isTested: ofColumn.some(({ isTested }) => isTested),
+      isComplete: ofColumn.some(({ isComplete }) => isComplete),
+      isOfItem: namesIn(first.label, []).some((name) => added.has(name.split(".")[0] ?? "")),
     };
   });
 }
 
 /** `{Status}` is the column `Status`. */
 const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.trim() ?? label;
-
-/** Undefined for a name that is no column by itself, such as the counter of `each`. */
-function readerOf(column: string, names: Names): Read | undefined {
-  try {
-    return compileColumn(column, names, []);
-  } catch (cause) {
-    if (cause instanceof MappingError) return undefined;
-    throw cause;
-  }
-}

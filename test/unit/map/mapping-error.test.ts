@@ -24,11 +24,6 @@ const sold = (price: string) =>
   `each: {count: "{Total}"}\nactions: [soldTicket: {fields: {eventId: e, ticketId: "{ID}", userId: u, price: ${price}}}]`;
 const PRICE = "sources.orders.actions[0].soldTicket.fields.price";
 
-test("a column whose name is UTF-8 that was read as another encoding", () => {
-  const { hint } = errorOf(sourceOf(fields('{ticketId: "{Plätze}"}')), ["ID", "PlÃ¤tze"]);
-  expect(hint).toContain('It has "PlÃ¤tze": the file is UTF-8 and read as another encoding.');
-});
-
 test.each<[string, string, string, RegExp, RegExp?]>([
   ["a third of two headers", fields('{ticketId: "{Company#3}"}'), `${FIELDS}.ticketId`, /no column "Company#3"/],
   [
