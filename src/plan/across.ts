@@ -7,7 +7,7 @@ import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
-import { closedEvent, idText } from "./words.ts";
+import { closedEvent, fieldOf, idText } from "./words.ts";
 
 /** An action of the input with what the checks need beside its identity. */
 export interface Checked extends Item {
@@ -72,36 +72,27 @@ export class Across {
       if (item.kind === "newEvent" && this.#isRegisteredTwice(event, item)) continue;
       if (item.verdict !== "new" || this.#isBad) continue;
       if (item.kind === "newEvent") {
-        if (known.length > 0 && !known.some(({ kind }) => kind === "newEvent")) this.#registeredLate(item);
+        if (known.length > 0 && !known.some(({ kind }) => kind === "newEvent"))
+          this.#report(item, "event-registered-late", {
+            message: `This newEvent comes after an updateEvent of ${idOf(item)}, which was accepted before this input.`,
+            hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
+          });
         event.registered ??= item;
       } else if (event.registered === undefined) this.#needEvent(event, item);
-      event.own.push(item.place);
+      event.isMoved = true;
       if (item.owner !== undefined) event.currencies.push([item.place, item.owner]);
     }
   }
 
-  #isRegisteredTwice(event: EventState, item: Checked): boolean {
-    const { registered } = event;
+  #isRegisteredTwice({ registered }: EventState, item: Checked): boolean {
     if (registered === undefined || item.verdict === "new" || item.verdict === "bad" || item.isCorrected) return false;
     // A source gives the event with whichever row comes first, in each of its files.
-    if (item.verdict === "sent" && this.#options.read.inputs[item.input]?.isSource === true) return false;
-    this.#report(item, {
-      rule: "event-registered-twice",
-      ...about("eventId", event.id),
-      message: `Event ${idText(event.id)} is already registered at ${this.#placeOf(registered.row)}.`,
+    if (item.verdict === "sent" && this.#isOfSource(item)) return false;
+    this.#report(item, "event-registered-twice", {
+      message: `Event ${idOf(item)} is already registered at ${this.#placeOf(registered.row)}.`,
       hint: "To change an event, use updateEvent.",
     });
     return true;
-  }
-
-  #registeredLate(item: Checked): void {
-    const id = item.subject.slice(2);
-    this.#report(item, {
-      rule: "event-registered-late",
-      ...about("eventId", id),
-      message: `This newEvent comes after an updateEvent of ${idText(id)}, which was accepted before this input.`,
-      hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
-    });
   }
 
   /** Checks what is new of one ticket, in order. */
@@ -111,11 +102,8 @@ export class Across {
     for (const item of items) {
       if (item.verdict === "bad" || item.isCorrected) continue;
       const { effect } = actionSpec(item.kind);
-      if (effect === "sell-ticket" && ticket.isSoldHere) {
-        this.#soldTwice(ticket, item);
-        continue;
-      }
-      if (item.verdict === "new" && !this.#isBad) {
+      if (effect === "sell-ticket" && ticket.isSoldHere) this.#soldTwice(ticket, item);
+      else if (item.verdict === "new" && !this.#isBad) {
         if (effect === "sell-ticket") this.#sell(ticket, item);
         else this.#follow(ticket, item, effect as LaterEffect); // a ticket's, and no sale
       } else if (effect === "sell-ticket") {
@@ -148,30 +136,23 @@ export class Across {
     return ticket;
   }
 
-  #soldTwice(ticket: Ticket, item: Checked): void {
-    const id = item.subject.slice(2);
-    this.#report(item, {
-      rule: "ticket-sold-twice",
-      ...about("ticketId", id),
-      message: `Ticket ${idText(id)} is already sold${ticket.since === undefined ? "" : ` at ${this.#placeOf(ticket.since)}`}.`,
+  #soldTwice({ since }: Ticket, item: Checked): void {
+    this.#report(item, "ticket-sold-twice", {
+      message: `Ticket ${idOf(item)} is already sold${since === undefined ? "" : ` at ${this.#placeOf(since)}`}.`,
       hint: "A later sale of it is a resoldTicket. If the export has the row twice, remove one of them. If the id is that of an order, make one id per ticket in the mapping.",
     });
   }
 
   #sell(ticket: Ticket, item: Checked): void {
-    const { events } = this.#options;
-    const id = item.subject.slice(2);
-    const event = item.event === undefined ? undefined : events.of(item.event);
+    const { since } = ticket;
+    const event = item.event === undefined ? undefined : this.#options.events.of(item.event);
     if (event !== undefined && !this.#needEvent(event, item)) return;
-    if (ticket.since !== undefined || ticket.isOnlyNamed) {
-      const where =
-        ticket.since === undefined ? "which was accepted before this input" : `at ${this.#placeOf(ticket.since)}`;
-      this.#report(item, {
-        rule: "ticket-not-sold",
-        ...about("ticketId", id),
-        message: `This sale comes after another action on ticket ${idText(id)}, ${where}.`,
+    if (since !== undefined || ticket.isOnlyNamed) {
+      const where = since === undefined ? "which was accepted before this input" : `at ${this.#placeOf(since)}`;
+      this.#report(item, "ticket-not-sold", {
+        message: `This sale comes after another action on ticket ${idOf(item)}, ${where}.`,
         hint:
-          ticket.since === undefined
+          since === undefined
             ? "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first."
             : "Put sales first, or use --order time.",
       });
@@ -185,70 +166,57 @@ export class Across {
   }
 
   #follow(ticket: Ticket, item: Checked, effect: LaterEffect): void {
-    const id = item.subject.slice(2);
-    const field = item.subject.startsWith("t:") ? "ticketId" : "nftId";
     const { since, state } = ticket;
     if (state === "unsold" && since === undefined) {
       ticket.since = item.row;
       // What an nftId names can't be known: the service makes it after the sale.
-      if (this.#options.complete && field === "ticketId")
-        this.#report(item, {
-          rule: "ticket-not-sold",
-          ...about(field, id),
-          message: `Ticket ${idText(id)} is sold neither in this environment nor earlier in this input.`,
+      if (this.#options.complete && fieldOf(item.subject) === "ticketId")
+        this.#report(item, "ticket-not-sold", {
+          message: `Ticket ${idOf(item)} is sold neither in this environment nor earlier in this input.`,
           hint: "Put its soldTicket before it, or check the id.",
         });
     }
     if (state === "invalidated" || (state === "checked-in" && !AFTER_CHECK_IN[effect]))
-      this.#report(item, {
-        rule: "after-final",
-        ...about(field, id),
-        message: `Ticket ${idText(id)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
+      this.#report(item, "after-final", {
+        message: `Ticket ${idOf(item)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
         hint: "Check the order; --order time sorts by orderTime.",
       });
-    if (effect === "resell-ticket") this.#resell(ticket, item, field);
+    if (effect === "resell-ticket") this.#resell(ticket, item);
     const after = stateAfter(effect);
     if (after === undefined || state === "invalidated" || state === after) return;
     ticket.state = after;
     ticket.since = item.row;
   }
 
-  #resell(ticket: Ticket, item: Checked, field: "ticketId" | "nftId"): void {
-    const { events } = this.#options;
-    this.#checkPrice(item, ticket.event === undefined ? undefined : events.find(ticket.event));
+  #resell(ticket: Ticket, item: Checked): void {
     const { holder, since, state } = ticket;
+    this.#checkPrice(item, ticket.event === undefined ? undefined : this.#options.events.find(ticket.event));
     if (item.owner === undefined) return;
     if (holder === item.owner) {
-      const id = item.subject.slice(2);
-      const isSure = this.#isHolderSure(ticket, field);
-      const finding = {
-        rule: "resold-to-holder",
-        ...about("userId", holder),
-        message: `Ticket ${idText(id)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`,
-        hint: "userId is the new buyer's.",
-      };
-      this.#report(item, finding, isSure ? "error" : "warn");
+      const isSure = this.#isHolderSure(ticket, item);
+      const message = `Ticket ${idOf(item)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`;
+      const finding = { ...about("userId", holder), message, hint: "userId is the new buyer's." };
+      this.#report(item, "resold-to-holder", finding, isSure ? "error" : "warn");
     }
     ticket.holder = item.owner;
     if (state === "unsold" || state === "sold") ticket.since = item.row;
   }
 
   /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
-  #isHolderSure({ since }: Ticket, field: "ticketId" | "nftId"): boolean {
+  #isHolderSure({ since }: Ticket, { subject }: Checked): boolean {
     const { resoldBy } = this.#options.read;
-    return field === "nftId" ? since !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
+    return fieldOf(subject) === "nftId" ? since !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
   }
 
   /** Whether the event lets the action through; else it is held, or an error says why not. */
   #needEvent(event: EventState, item: Checked): boolean {
-    const { complete } = this.#options;
     if (isOpen(event, item.place)) return true;
-    const { registered, bad } = event;
+    const { registered, bad, pending } = event;
     if (bad !== undefined && (registered === undefined || bad.place < registered.place))
       return hold(item, "bad", bad.row);
-    if (event.pending !== undefined) return hold(item, "pending", event.pending);
+    if (pending !== undefined) return hold(item, "pending", pending);
     // Said once of the event, when all was judged: of the first row that names it.
-    const isClosed = registered !== undefined || complete;
+    const isClosed = registered !== undefined || this.#options.complete;
     const key = isClosed ? "closedAt" : "unknownAt";
     const first = event[key];
     if (first === undefined || item.row < first.row) {
@@ -263,15 +231,22 @@ export class Across {
     const { decimals, place, seq } = item;
     const pricing = currencyAt(event, place);
     if (decimals === undefined || areFewDecimals(decimals, pricing.digits)) return;
-    this.#report(item, manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, pricing));
+    const { rule, ...finding } = manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, pricing);
+    this.#report(item, rule, finding);
+  }
+
+  #isOfSource({ input }: Checked): boolean {
+    return this.#options.read.inputs[input]?.isSource === true;
   }
 
   #placeOf(row: number): string {
     return placeText(this.#options.read.lineOf(row));
   }
 
-  #report(item: Checked, finding: Finding, gravest: "warn" | "error" = "error"): void {
-    if (this.#options.read.add(item, finding, gravest)) this.#spoil(item);
+  /** Says it of the action's ticket or event, unless the finding names another field. */
+  #report(item: Checked, rule: string, finding: Omit<Finding, "rule">, gravest: "warn" | "error" = "error"): void {
+    const ofSubject = about(fieldOf(item.subject), item.subject.slice(2));
+    if (this.#options.read.add(item, { rule, ...ofSubject, ...finding }, gravest)) this.#spoil(item);
   }
 
   #spoil(item: Checked): void {
@@ -279,6 +254,8 @@ export class Across {
     this.#isBad = true;
   }
 }
+
+const idOf = ({ subject }: Checked): string => idText(subject.slice(2));
 
 /** Whether an event is registered for what stands at a place. */
 function isOpen({ isKnown, registered, bad }: EventState, place: number): boolean {

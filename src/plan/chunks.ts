@@ -2,6 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
+import { NO_RUN } from "../actions/rejects-columns.ts";
 import type { NewAction, NewChunk } from "../ledger/ledger.ts";
 import { emptyColumns } from "../ledger/outcomes.ts";
 import type { Store } from "./store.ts";
@@ -44,12 +45,12 @@ export function* bodiesOf(store: Store, sorting: Sorting): Generator<readonly st
     yield batch.map(([json]) => json);
 }
 
-/** All chunks. @param idOf the id of a run by its number. */
+/** All chunks. @param runs the ids of runs by their numbers. */
 export async function* cutChunks(
   store: Store,
   sorting: Sorting,
   limits: ChunkLimits,
-  idOf: (run: number) => string,
+  runs: ReadonlyMap<number, string>,
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
   const columns = `${sorting === "by lane" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
@@ -65,7 +66,7 @@ export async function* cutChunks(
         count += 1;
         open = new OpenChunk(count, stored);
       }
-      open.add(stored, idOf);
+      open.add(stored, runs);
     }
   if (open !== undefined) yield open.end(store);
 }
@@ -89,7 +90,7 @@ class OpenChunk {
     return isSame && this.#json.length < limits.size && this.#bytes + bytes <= limits.bytes;
   }
 
-  add([, , json, bytes, row, text, seq, ...origin]: Stored, idOf: (run: number) => string): void {
+  add([, , json, bytes, row, text, seq, ...origin]: Stored, runs: ReadonlyMap<number, string>): void {
     this.#bytes += bytes;
     this.#seqs.push(seq);
     this.#json.push(json);
@@ -110,7 +111,7 @@ class OpenChunk {
     of.time.push(time);
     of.event.push(event);
     of.owner.push(owner);
-    of.position.push(run === null || at === null ? null : { run: idOf(run), seq: at });
+    of.position.push(run === null || at === null ? null : { run: runs.get(run) ?? NO_RUN, seq: at });
   }
 
   /** The whole chunk; the plan knows from now on where its actions are. */

@@ -5,9 +5,6 @@ import type { Pricing } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 
-/** What the ledger knows of some subjects, which are in the order of code points. */
-export type Ask = (subjects: readonly string[]) => Promise<ReadonlyMap<string, readonly KnownAction[]>>;
-
 /** Where in the plan an action stands. */
 export interface Placed {
   readonly place: number;
@@ -27,8 +24,8 @@ export interface EventState {
   bad: Placed | undefined;
   /** Its currency from a place on. */
   currencies: (readonly [from: number, currency: string])[];
-  /** Places of its own actions that are new. */
-  own: number[];
+  /** Some of its own actions are new: those of its tickets keep their place beside them. */
+  isMoved: boolean;
   /** The first action that names it while it is unknown. */
   unknownAt: Placed | undefined;
   /** Likewise, where that is an error: nothing registers it, or only what comes later. */
@@ -39,19 +36,10 @@ const MOST_IN_MEMORY = 20_000;
 
 export class Events {
   readonly #store: Store;
-  readonly #ask: Ask;
   readonly #events = new Map<string, EventState>();
 
-  constructor(store: Store, ask: Ask) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#ask = ask;
-  }
-
-  /** Asks about events that nobody has asked for so far. */
-  async ask(ids: ReadonlySet<string>): Promise<void> {
-    const unknown = [...ids].filter((id) => this.find(id) === undefined).map((id) => `e:${id}`);
-    const known = await this.#ask(unknown.sort(byCodePoints));
-    for (const subject of unknown) this.learn(subject.slice(2), known.get(subject) ?? []);
   }
 
   /** Undefined where nobody has asked the ledger about it. */
@@ -80,7 +68,7 @@ export class Events {
       registered: undefined,
       bad: undefined,
       currencies: currency === undefined ? [] : [[0, currency]],
-      own: [],
+      isMoved: false,
       unknownAt: undefined,
       closedAt: undefined,
     };

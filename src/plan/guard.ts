@@ -2,77 +2,53 @@
 
 import { isActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
-import type { Guard, GuardNote, Ledger } from "../ledger/ledger.ts";
+import type { Guard, GuardNote } from "../ledger/ledger.ts";
 import { cleanText } from "../text.ts";
 import type { Recognised } from "./judge.ts";
 import type { Made } from "./made.ts";
 import type { RowsRead } from "./rows-read.ts";
 
-/** What the ledger knows of the sources that are read, and what is said of them. */
-export class Guards {
-  readonly #ledger: Pick<Ledger, "guard"> | undefined;
-  readonly #sources = new Map<string, { readonly made: readonly Made[]; readonly then: readonly Guard[] }>();
+/** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. True of an unknown source. */
+export function showsAgain(then: readonly Guard[]): boolean {
+  const nights = nightsOf(then);
+  const rows = nights.reduce((sum, night) => sum + night.rows, 0);
+  const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
+  return rows === 0 || shareOf({ rows, recognised }) >= HARDLY_ANY;
+}
 
-  constructor(ledger: Pick<Ledger, "guard"> | undefined) {
-    this.#ledger = ledger;
+/** Reports sources of which nothing is recognised any more: an error stops all. */
+export function reportStrange(now: ReadonlyMap<string, Recognised>, read: RowsRead): void {
+  for (const [readAs, counts] of now) {
+    const { name = "", guards = [] } = read.sourceOf(readAs) ?? {};
+    const finding = nothingRecognised(readAs, counts, guards);
+    if (finding !== undefined && read.problems.report({ source: name, line: 1 }, [finding])) read.isUnfit = true;
   }
+}
 
-  /** @returns what is said of a source that makes its actions in another way than when some were entered. */
-  async take({
-    readAs,
-    made,
-  }: {
-    readonly readAs: string;
-    readonly made: readonly Made[];
-  }): Promise<readonly Finding[]> {
-    if (this.#sources.has(readAs)) return [];
-    const then = (await this.#ledger?.guard(readAs)) ?? [];
-    this.#sources.set(readAs, { made, then });
-    return mappingChanged(readAs, made, then);
-  }
-
-  /** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. True of an unknown source. */
-  shows(readAs: string): boolean {
-    const nights = nightsOf(this.#then(readAs));
-    const rows = nights.reduce((sum, night) => sum + night.rows, 0);
-    const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
-    return rows === 0 || shareOf({ rows, recognised }) >= HARDLY_ANY;
-  }
-
-  /** Reports sources of which nothing is recognised any more: an error stops all. */
-  reportStrange(now: ReadonlyMap<string, Recognised>, read: RowsRead): void {
-    for (const [readAs, counts] of now) {
-      const finding = nothingRecognised(readAs, counts, this.#then(readAs));
-      const { name = "" } = read.inputs.find((input) => input.readAs === readAs) ?? {};
-      if (finding !== undefined && read.problems.report({ source: name, line: 1 }, [finding])) read.isUnfit = true;
-    }
-  }
-
-  /**
-   * What is remembered of each source. On its first night nothing of it can be known, so that counts as none.
-   *
-   * @param at UTC in ISO 8601; undefined where this run says nothing of shares, as with `--limit`.
-   */
-  notes(now: ReadonlyMap<string, Recognised>, at: string | undefined): readonly GuardNote[] {
-    return [...now].flatMap(([source, counts]) => {
-      const made = this.#sources.get(source)?.made ?? [];
-      const notes = made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined }));
-      if (at === undefined) return notes;
-      const isKnown = this.#then(source).some(({ kind }) => kind === WHOLE);
-      return [...notes, { source, kind: WHOLE, made: {}, night: isKnown ? { at, ...counts } : undefined }];
-    });
-  }
-
-  #then(readAs: string): readonly Guard[] {
-    return this.#sources.get(readAs)?.then ?? [];
-  }
+/**
+ * What is remembered of each source. On its first night nothing of it can be known, so that counts as none.
+ *
+ * @param at UTC in ISO 8601; undefined where this run says nothing of shares, as with `--limit`.
+ */
+export function guardNotes(
+  now: ReadonlyMap<string, Recognised>,
+  read: RowsRead,
+  at: string | undefined,
+): readonly GuardNote[] {
+  return [...now].flatMap(([source, counts]) => {
+    const { made = [], guards = [] } = read.sourceOf(source) ?? {};
+    const notes = made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined }));
+    if (at === undefined) return notes;
+    const isKnown = guards.some(({ kind }) => kind === WHOLE);
+    return [...notes, { source, kind: WHOLE, made: {}, night: isKnown ? { at, ...counts } : undefined }];
+  });
 }
 
 /** The kind under which the shares of a whole source are kept. */
 const WHOLE = "*";
 
 /** What is said of a source that makes its actions in another way than when some were entered. */
-function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
+export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
   const changes = new Map<string, { readonly change: Change; readonly kinds: string[] }>();
   for (const { kind, made } of now) {
     const before = then.find((guard) => guard.kind === kind)?.made;

@@ -27,22 +27,20 @@ export interface Held {
  */
 const NEXT = `
 INSERT OR IGNORE INTO next (seq, why, cause)
-SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
-FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.row = b.row
-WHERE a.verdict = 'new'
+WITH b AS (SELECT action.* FROM wave JOIN action USING (seq))
+SELECT a.seq, b.why, b.cause FROM b CROSS JOIN action a ON a.row = b.row WHERE a.verdict = 'new'
 UNION ALL
-SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
-FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
+SELECT a.seq, b.why, b.cause FROM b CROSS JOIN action a ON a.subject = b.subject
 WHERE a.verdict = 'new' AND ((b.verdict = 'bad' AND b.mark IS NULL) OR a.place > b.place)
 UNION ALL
-SELECT a.seq, 'bad', b.row
-FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
+SELECT a.seq, b.why, b.cause FROM b CROSS JOIN action a ON a.subject = b.subject
 WHERE b.verdict = 'bad' AND a.why = 'copy' AND a.kind = b.kind AND a.mark = b.mark
 UNION ALL
-SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
-FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.subject, 3) JOIN event e ON e.id = a.event
+SELECT a.seq, b.why, b.cause FROM b CROSS JOIN action a ON a.event = substr(b.subject, 3) JOIN event e ON e.id = a.event
 WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
 ORDER BY 1`;
+
+const BAD = "verdict = 'held' AND why = 'bad'";
 
 /** @returns the rows and actions that wait. */
 export function spreadHeld(store: Store, read: RowsRead): Held {
@@ -52,12 +50,13 @@ export function spreadHeld(store: Store, read: RowsRead): Held {
   store.run("CREATE TABLE wave (seq INTEGER PRIMARY KEY)");
   store.run("CREATE TABLE next (seq INTEGER PRIMARY KEY, why TEXT, cause TEXT)");
   // A row is invalid whole.
-  store.run(`UPDATE action SET verdict = 'bad', why = NULL, cause = NULL
-    WHERE verdict <> 'bad' AND row IN (SELECT row FROM row WHERE state = 'invalid')`);
+  store.run(`UPDATE action SET verdict = 'bad', why = 'bad', cause = row
+    WHERE verdict = 'bad' OR row IN (SELECT row FROM row WHERE state = 'invalid')`);
   store.run("INSERT INTO wave SELECT seq FROM action WHERE verdict IN ('bad', 'held')");
   while (store.run(NEXT) > 0) {
-    store.run(`UPDATE action SET verdict = 'held', why = next.why, cause = next.cause
-      FROM next WHERE next.seq = action.seq`);
+    store.run(
+      "UPDATE action SET verdict = 'held', why = next.why, cause = next.cause FROM next WHERE next.seq = action.seq",
+    );
     store.run("DELETE FROM wave");
     store.run("INSERT INTO wave SELECT seq FROM next");
     store.run("DELETE FROM next");
@@ -65,7 +64,7 @@ export function spreadHeld(store: Store, read: RowsRead): Held {
   const rows = store.run(`UPDATE row SET state = 'held'
     WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
   reportHeld(store, read);
-  return { heldFor: causesOf(store, (row) => read.lineOf(row)), heldBy: runsOf(store), rows };
+  return { heldFor: causesOf(store, read), heldBy: runsOf(store), rows };
 }
 
 /** One problem a row that waits for a bad one. */
@@ -73,7 +72,7 @@ function reportHeld(store: Store, read: RowsRead): void {
   if (read.problems.severityOf("depends-on-invalid") === "off") return;
   type Found = { row: number; subject: string; cause: number; place: number };
   const sql = `SELECT row, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
-    WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
+    WHERE ${BAD} GROUP BY row ORDER BY row`;
   for (const batch of store.batches<Found>(sql))
     for (const { subject, cause, ...of } of batch) read.note(of, dependsOnBad(subject, read.lineOf(cause)), "error");
 }
@@ -82,18 +81,19 @@ function reportHeld(store: Store, read: RowsRead): void {
 const MOST_CAUSES = 1000;
 const FIRST = 3;
 
-function causesOf(store: Store, lineOf: (row: number) => SourceLine): readonly HeldFor[] {
-  const causes = store.all<{ cause: number; rows: number }>(
-    `SELECT CAST(cause AS INTEGER) AS cause, count(DISTINCT row) AS rows FROM action WHERE verdict = 'held' AND why = 'bad'
-    GROUP BY cause ORDER BY min(row) LIMIT ?`,
-    MOST_CAUSES,
-  );
-  const first = `SELECT DISTINCT row FROM action WHERE verdict = 'held' AND why = 'bad' AND cause = ? ORDER BY row LIMIT ?`;
-  store.run("CREATE INDEX by_cause ON action (cause, row) WHERE cause IS NOT NULL");
-  return causes.map(({ cause, rows }) => ({
-    ...lineOf(cause),
-    rows,
-    first: store.all<{ row: number }>(first, String(cause), FIRST).map(({ row }) => lineOf(row)),
+const CAUSES = `
+SELECT CAST(cause AS INTEGER) AS cause, row, rows FROM (
+  SELECT cause, row, count(*) OVER by_cause AS rows, min(row) OVER by_cause AS first,
+    row_number() OVER (by_cause ORDER BY row) AS nth
+  FROM (SELECT DISTINCT cause, row FROM action WHERE ${BAD}) WINDOW by_cause AS (PARTITION BY cause)
+) WHERE nth <= ${FIRST} ORDER BY first, cause, row LIMIT ${FIRST * MOST_CAUSES}`;
+
+function causesOf(store: Store, read: RowsRead): readonly HeldFor[] {
+  const found = store.all<{ cause: number; row: number; rows: number }>(CAUSES);
+  return [...Map.groupBy(found, ({ cause }) => cause)].map(([cause, shown]) => ({
+    ...read.lineOf(cause),
+    rows: shown[0]?.rows ?? 0,
+    first: shown.map(({ row }) => read.lineOf(row)),
   }));
 }
 

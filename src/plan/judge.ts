@@ -2,14 +2,14 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { type Finding, placeText, type Severity } from "../actions/problem.ts";
+import { type Finding, placeText } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked } from "./across.ts";
-import { type Ask, byCodePoints, Events, type Placed } from "./events.ts";
+import { byCodePoints, Events, type Placed } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 import { holdForBad, type Judging, judge, THIS_RUN, type Verdict } from "./verdicts.ts";
-import { acceptedData, closedEvent, findingOf, type Lookups, nearAnother, unknownEvent } from "./words.ts";
+import { type Accepted, acceptedData, closedEvent, findingOf, nearAnother, unknownEvent } from "./words.ts";
 
 export interface JudgeOptions {
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body"> | undefined;
@@ -33,7 +33,6 @@ export interface Judged {
   readonly recognised: ReadonlyMap<string, Recognised>;
   /** Something is bad or held, so that what depends on it is to be found. */
   readonly isAnyHeld: boolean;
-  readonly events: Events;
 }
 
 /** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
@@ -72,8 +71,6 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
   judged.end();
   return judged;
 }
-
-type Known = Awaited<ReturnType<Ask>>;
 
 /** Another id that is written almost like one of this input. */
 interface Near {
@@ -139,14 +136,14 @@ function itemOf(stored: Stored): Checked {
 
 class Judge implements Judged {
   readonly recognised = new Map<string, Recognised>();
-  readonly events: Events;
+  readonly #events: Events;
   isAnyHeld = false;
   readonly #store: Store;
   readonly #read: RowsRead;
   readonly #options: JudgeOptions;
   readonly #across: Across;
   readonly #judging: Judging;
-  readonly #lookups: Lookups;
+  readonly #accepted: Accepted;
   /** Events come before tickets. */
   #isAnyEventMoved = false;
   /** Actions that were sent, to be written down together: most nights these are almost all. */
@@ -157,14 +154,10 @@ class Judge implements Judged {
     this.#store = store;
     this.#read = read;
     this.#options = options;
-    this.events = new Events(store, (subjects) => this.#known(subjects));
+    this.#events = new Events(store);
     this.#judging = { spanOf: (kind) => read.spans.get(kind), shows, mode, isCut: read.isCut };
-    this.#lookups = {
-      lineOf: (row) => read.lineOf(row),
-      dataOf: (seq) => read.dataOf(seq),
-      accepted: acceptedData(ledger),
-    };
-    this.#across = new Across({ read, events: this.events, complete, isResend: mode !== "judge" });
+    this.#accepted = acceptedData(ledger);
+    this.#across = new Across({ read, events: this.#events, complete, isResend: mode !== "judge" });
   }
 
   /** Judges some subjects, all of events, or all of tickets. */
@@ -188,23 +181,25 @@ class Judge implements Judged {
   }
 
   /** What the ledger knows, by subject. @param subjects in the order of code points. */
-  async #known(subjects: readonly string[]): Promise<Known> {
+  async #known(subjects: readonly string[]): Promise<ReadonlyMap<string, readonly KnownAction[]>> {
     const known = subjects.length === 0 ? [] : ((await this.#options.ledger?.actionsOf(subjects)) ?? []);
-    for (const { position, runId } of known) this.#read.runs.note(position.run, runId);
+    for (const { position, runId } of known) this.#read.runs.set(position.run, runId);
     return Map.groupBy(known, ({ subject }) => subject);
   }
 
   /** Asks about the events that tickets name, so that all is known when these are checked. */
-  async #learnEvents(groups: readonly Group[], known: Known): Promise<void> {
+  async #learnEvents(groups: readonly Group[], known: ReadonlyMap<string, readonly KnownAction[]>): Promise<void> {
     const named = new Set<string>();
     for (const group of groups)
       for (const { subject, kind, event } of group) {
-        if (isOfEvent(subject)) this.events.learn(subject.slice(2), known.get(subject) ?? []);
+        if (isOfEvent(subject)) this.#events.learn(subject.slice(2), known.get(subject) ?? []);
         else if (event !== undefined) named.add(event);
         if (kind === "resoldTicket") for (const one of known.get(subject) ?? []) named.add(one.event ?? "");
       }
     named.delete("");
-    await this.events.ask(named);
+    const unknown = [...named].filter((id) => this.#events.find(id) === undefined).map((id) => `e:${id}`);
+    const events = await this.#known(unknown.sort(byCodePoints));
+    for (const subject of unknown) this.#events.learn(subject.slice(2), events.get(subject) ?? []);
   }
 
   /** By subject: another id that is written almost like its own. @param subjects which the ledger does not know. */
@@ -229,17 +224,16 @@ class Judge implements Judged {
   #checkAcross(items: Group, known: readonly KnownAction[]): void {
     const [{ subject }] = items;
     if (isOfEvent(subject)) {
-      const event = this.events.of(subject.slice(2));
+      const event = this.#events.of(subject.slice(2));
       this.#across.checkEvent(event, items, known);
-      this.events.keep(event);
-      this.#isAnyEventMoved ||= event.own.length > 0;
+      this.#events.keep(event);
+      this.#isAnyEventMoved ||= event.isMoved;
     } else this.#across.checkTicket(items, known);
     if (this.#isAnyEventMoved) this.#nameEvent(items, known);
   }
 
   async #reportVerdict(item: Checked): Promise<void> {
-    const finding = await findingOf(item, this.#lookups);
-    if (finding === undefined) return;
+    const finding = await findingOf(item, this.#read, this.#accepted);
     item.reason = `${finding.rule}: ${finding.message}`;
     this.#report(item, finding);
   }
@@ -251,7 +245,7 @@ class Judge implements Judged {
   /** Beside its event's own actions a ticket keeps its place, though a scan of it names no event. */
   #nameEvent(items: Group, known: readonly KnownAction[]): void {
     const id = known.find(({ event }) => event !== undefined)?.event;
-    if (id === undefined || (this.events.find(id)?.own.length ?? 0) === 0) return;
+    if (id === undefined || this.#events.find(id)?.isMoved !== true) return;
     for (const { seq, event } of items)
       if (event === undefined) this.#store.run("UPDATE action SET event = ? WHERE seq = ?", id, seq);
   }
@@ -312,19 +306,18 @@ class Judge implements Judged {
   end(): void {
     this.#writeSent();
     if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
+    const { hasEnvironment } = this.#options;
     const severity = this.#read.problems.severityOf("event-not-registered");
-    if (severity === "off") return;
-    for (const event of this.events.unknown()) {
+    for (const event of severity === "off" ? [] : this.#events.unknown()) {
       const { unknownAt, closedAt } = event;
-      const say = ({ row, place }: Placed, finding: Finding, as: Severity): void => {
-        // Before what else is found of the action.
-        this.#read.note({ row, place: place - 0.5 }, finding, as);
-      };
+      // Before what else is found of the action.
+      const at = ({ row, place }: Placed): Placed => ({ row, place: place - 0.5 });
       if (unknownAt !== undefined) {
-        const isOfSource = this.#read.isOfSource(unknownAt.row);
-        say(unknownAt, unknownEvent(event.id, this.#options.hasEnvironment, isOfSource), "warn");
+        const finding = unknownEvent(event.id, hasEnvironment, this.#read.isOfSource(unknownAt.row));
+        this.#read.note(at(unknownAt), finding, "warn");
       }
-      if (closedAt !== undefined) say(closedAt, closedEvent(event, this.#read.isOfSource(closedAt.row)), severity);
+      if (closedAt !== undefined)
+        this.#read.note(at(closedAt), closedEvent(event, this.#read.isOfSource(closedAt.row)), severity);
     }
   }
 }

@@ -4,52 +4,31 @@
  * in the order of the plan.
  */
 
-import type { Events } from "./events.ts";
 import type { Store } from "./store.ts";
 
-type Stored = readonly [seq: number, subject: string, event: string | null, place: number];
-
-/** A ticket's event is the one that its sale names, which may stand behind others of it. */
-const NEW = `SELECT seq, subject, max(event) OVER (PARTITION BY subject) AS event, place FROM action WHERE verdict = 'new'
-  ORDER BY subject, place`;
+/**
+ * A ticket's event is the one that its sale names, which may stand behind others of it. Each action of an event begins a stage of
+ * its own, behind all of its tickets' that stand before it.
+ */
+const SPREAD = `
+INSERT INTO laned
+SELECT seq, dense_rank() OVER (ORDER BY hash) - 1,
+  2 * coalesce(sum(isOwn) OVER (PARTITION BY event ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) + isOwn
+FROM (
+  SELECT seq, place, subject < 'f' AS isOwn, hashOf(subject) % ? AS hash,
+    CASE WHEN subject < 'f' THEN substr(subject, 3) ELSE coalesce(max(event) OVER (PARTITION BY subject), subject) END AS event
+  FROM action WHERE verdict = 'new'
+)`;
 
 /** Notes the lane and the stage of each action in `laned`. @returns the number of lanes that are used; where all must be in one, nothing is noted. */
-export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {
+export function spreadOverLanes(store: Store, wanted: number): number {
   // A ticket that is named by its nftId here and by its ticketId there would be in two lanes.
   const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
   if (kinds.length > 1) return 1;
   store.run("CREATE TABLE laned (seq INTEGER PRIMARY KEY, lane INTEGER NOT NULL, stage INTEGER NOT NULL)");
-  const put = store.prepare("INSERT INTO laned VALUES (?, ?, ?)");
-  /** By hash: lanes are numbered as they are first used. */
-  const lanes = new Map<number, number>();
-  let ticket: { readonly subject: string; readonly lane: number; readonly own: readonly number[] } | undefined;
-  for (const batch of store.tuples<Stored>(NEW)) {
-    signal.throwIfAborted();
-    for (const [seq, subject, event, place] of batch) {
-      if (ticket?.subject !== subject) {
-        const hash = hashOf(subject) % wanted;
-        const lane = lanes.get(hash) ?? lanes.size;
-        lanes.set(hash, lane);
-        const id = subject.startsWith("e:") ? subject.slice(2) : (event ?? undefined);
-        ticket = { subject, lane, own: id === undefined ? [] : (events.find(id)?.own ?? []) };
-      }
-      const before = countBefore(ticket.own, place);
-      // An event's own action comes behind all of its tickets' that stand before it.
-      put.run(seq, ticket.lane, subject.startsWith("e:") ? 2 * before + 1 : 2 * before);
-    }
-  }
-  return Math.max(1, lanes.size);
-}
-
-/** How many of the places, which rise, come before this one. */
-function countBefore(places: readonly number[], place: number): number {
-  let [from, to] = [0, places.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((places[middle] ?? 0) < place) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  store.define("hashOf", hashOf);
+  store.run(SPREAD, wanted);
+  return Math.max(1, store.all("SELECT DISTINCT lane FROM laned").length);
 }
 
 /** FNV-1a */

@@ -64,13 +64,13 @@ const NAMED = {
   fields: { eventId: "{eventId}", ticketId: "{ticketId}", nftId: "{nftId}", orderTime: "{orderTime}" },
 } as const satisfies ActionConfig;
 
-/** `ticketId "{No}-{n}", each {"count":"{Quantity}"}`: a rule, and what it uses. */
+/** `ticketId "{No}-{n}", each {"count":"{Quantity}"}`: a rule, and what the names in it stand for. */
 function wayOf(what: string, rule: ValueRule | TraitRules, config: SourceConfig, each: EachConfig | undefined): string {
   const used = new Set<string>();
   const see = (templates: readonly string[]): void => {
     for (const name of templates.flatMap((template) => (template.includes("{") ? namesIn(template, []) : []))) {
       if (config.csv?.guards === "strip") used.add("guards strip");
-      for (const { says, through } of meaningsOf(name, config, each)) {
+      for (const [says, through] of meaningsOf(name, config, each)) {
         if (used.has(says)) continue;
         used.add(says);
         see(through);
@@ -81,40 +81,32 @@ function wayOf(what: string, rule: ValueRule | TraitRules, config: SourceConfig,
   return [`${what} ${stable(rule)}`, ...used].join(", ");
 }
 
-interface Meaning {
-  readonly says: string;
-  /** Templates whose names it uses itself. */
-  readonly through: readonly string[];
-}
-
-/** What the source says about a name in a template; nothing of a column that is called so. */
-function meaningsOf(name: string, config: SourceConfig, each: EachConfig | undefined): readonly Meaning[] {
-  const meanings: Meaning[] = [];
-  const alias = ownOf(config.columns, name);
+/** What the source says about a name in a template, each with the templates that it uses itself; nothing of a column that is called so. */
+function* meaningsOf(
+  name: string,
+  { columns, fillDown, lookup, each: ofSource }: SourceConfig,
+  each: EachConfig | undefined,
+): Generator<readonly [says: string, through: readonly string[]]> {
+  const alias = ownOf(columns, name);
   // A header that is expected at a position changes nothing that is read there.
   const column = alias !== undefined && isPosition(alias) ? alias.at : alias;
-  if (column !== undefined) meanings.push({ says: `${name} is ${stable(column)}`, through: [] });
+  if (column !== undefined) yield [`${name} is ${stable(column)}`, []];
   const labels = [name, column ?? []].flat();
-  for (const label of [config.fillDown ?? []].flat())
-    if (labels.includes(label)) meanings.push({ says: `fillDown ${label}`, through: [] });
+  for (const label of [fillDown ?? []].flat()) if (labels.includes(label)) yield [`fillDown ${label}`, []];
   const [head = ""] = name.split(".");
-  const lookup = ownOf(config.lookup, head);
-  if (lookup !== undefined) {
-    const { where, csv } = lookup;
-    const joined = { file: basename(lookup.file), where, guards: csv?.guards };
-    meanings.push({ says: `${head} is ${stable(joined)}`, through: Object.values(where) });
+  const joined = ownOf(lookup, head);
+  if (joined !== undefined) {
+    const { file, where, csv } = joined;
+    yield [`${head} is ${stable({ file: basename(file), where, guards: csv?.guards })}`, Object.values(where)];
   }
-  if (head === "n" || head === "item" || head === "outer")
-    for (const one of [each, config.each])
-      if (one !== undefined) meanings.push({ says: `each ${stable(one)}`, through: templatesOfEach(one) });
-  return meanings;
+  if (head !== "n" && head !== "item" && head !== "outer") return;
+  // A pattern's braces hold no names, and a path has none.
+  for (const one of [each, ofSource])
+    if (one !== undefined) yield [`each ${stable(one)}`, "match" in one ? [one.in] : Object.values(one)];
 }
 
 const ownOf = <Value>(map: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined =>
   map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
-
-/** A pattern's braces hold no names, and a path has none. */
-const templatesOfEach = (each: EachConfig): readonly string[] => ("match" in each ? [each.in] : Object.values(each));
 
 /** JSON with the keys of its objects in order. */
 function stable(value: unknown): string {

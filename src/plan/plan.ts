@@ -10,7 +10,7 @@ import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledge
 import { createRowDigester } from "../map/row-digest.ts";
 import { keptRow } from "../read/row.ts";
 import { actionsByKey, bodiesOf, cutChunks, type Sorting } from "./chunks.ts";
-import { Guards } from "./guard.ts";
+import { guardNotes, reportStrange, showsAgain } from "./guard.ts";
 import type { Held } from "./held.ts";
 import { type JudgeOptions, judgeActions } from "./judge.ts";
 import { type RowsOptions, readRows } from "./rows.ts";
@@ -25,7 +25,7 @@ export type Order = "input" | "time";
 /** How many invalid rows a run bears. */
 export type Allowance = { readonly rows: number } | { readonly percent: number };
 
-export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "guards" | "ledger" | "now"> {
+export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "ledger" | "now"> {
   /** Folder of the plan's file; made here, must not exist, and is gone with the plan. */
   readonly directory: string;
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard" | "run"> | undefined;
@@ -124,17 +124,16 @@ function removeFolder(path: string): void {
 }
 
 async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, typeof Symbol.dispose>> {
-  const { order, signal, ledger, environment, mode } = options;
+  const { order, environment, mode } = options;
   const at = options.now();
-  const guards = new Guards(ledger);
   const now = Math.floor(at.getTime() / 1000);
-  const read = await readRows(store, { ...options, guards, now, isByTime: order === "time" });
+  const read = await readRows(store, { ...options, now, isByTime: order === "time" });
   if (read.hasPositions || order === "time") {
     const { orderByPosition, orderByTime } = await import("./order.ts");
     if (read.hasPositions) orderByPosition(store);
     if (order === "time") orderByTime(store);
   }
-  const shows = (input: number): boolean => guards.shows(read.inputs[input]?.readAs ?? "");
+  const shows = (input: number): boolean => showsAgain(read.sourceOf(read.inputs[input]?.readAs)?.guards ?? []);
   const {
     complete = false,
     chunkSize: size = MAX_ACTIONS_PER_REQUEST,
@@ -143,20 +142,17 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   const hasEnvironment = environment !== undefined;
   const judged = await judgeActions(store, read, { ...options, shows, complete, hasEnvironment });
   const isWhole = mode === "judge" && !read.isCut;
-  if (isWhole) guards.reportStrange(judged.recognised, read);
+  if (isWhole) reportStrange(judged.recognised, read);
   // Loaded only where there is need: most nights there is none.
   const held = judged.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
-  const isSpread = options.lanes > 1;
-  const lanes = isSpread
-    ? (await import("./lanes.ts")).spreadOverLanes(store, judged.events, options.lanes, signal)
-    : 1;
+  const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
   const sorting: Sorting = lanes > 1 ? "by lane" : order === "input" && !read.hasPositions ? "as read" : "by place";
   const { inputs, skipReasons, eventOnlyReasons, isUnfit } = read;
   return {
     ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, eventOnlyReasons, held, lanes },
     ...{ isUnfit, isRefused: isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read) },
-    guard: guards.notes(judged.recognised, isWhole ? at.toISOString() : undefined),
-    chunks: () => cutChunks(store, sorting, { size, bytes }, (run) => read.runs.idOf(run)),
+    guard: guardNotes(judged.recognised, read, isWhole ? at.toISOString() : undefined),
+    chunks: () => cutChunks(store, sorting, { size, bytes }, read.runs),
     bodies: () => bodiesOf(store, sorting),
     byKey: () => actionsByKey(store),
     notSent: () => rowsNotSent(store, read),
@@ -237,7 +233,7 @@ function* rowsNotSent(store: Store, read: RowsRead): Generator<RowNotSent> {
     for (const { digest: bad, run, seq, place: _, cause, reason: known, ...row } of batch) {
       const input = read.inputs[row.input];
       const reason = known ?? `depends-on-invalid: ${dependsText(read.lineOf(cause ?? 0))}`;
-      const position = { run: run === null ? undefined : read.runs.idOf(run), seq };
+      const position = { run: run === null ? undefined : read.runs.get(run), seq };
       const digest = row.state === "unclear" ? digestOf(row, input) : (bad ?? undefined);
       yield { ...row, reason, source: input?.name ?? "", digest, position };
     }

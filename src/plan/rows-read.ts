@@ -6,9 +6,10 @@ import { baseOf, formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity, SourceLine } from "../actions/problem.ts";
 import { NO_RUN } from "../actions/rejects-columns.ts";
-import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
+import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { LookedAction, StoredAction } from "./look.ts";
+import type { Made } from "./made.ts";
 import type { Problems, Where } from "./problems.ts";
 import type { Store } from "./store.ts";
 import type { Span } from "./verdicts.ts";
@@ -30,6 +31,10 @@ export interface ReadInput {
   readonly readAs: string;
   /** By the actions of a source in the config. */
   readonly isSource: boolean;
+  /** How its source makes its actions, and what the ledger knows of that. */
+  readonly made: readonly Made[];
+  /** Of the first input of a source. */
+  readonly guards: readonly Guard[];
 }
 
 /** What a finding is about: a row, and by which place it is put in order. */
@@ -74,14 +79,15 @@ export class RowsRead {
   hasOdd = false;
   /** Some rows are from rejects: these say where they were first read. */
   hasPositions = false;
-  /** The runs that positions name. */
-  readonly runs: RunNames;
+  /** The ids of the runs that positions name, by number. Of one that this ledger does not know, the number is below zero. */
+  readonly runs = new Map([[0, NO_RUN]]);
   /** Rows behind the limit were left out. */
   isCut = false;
   /** What is said of a file as a whole is an error, or part of one can't be read as rows: no allowance helps. */
   isUnfit = false;
   readonly problems: Problems;
   readonly #store: Store;
+  readonly #ledger: Options["ledger"];
   readonly #isByTime: boolean;
   readonly #row: ReturnType<Store["prepare"]>;
   readonly #action: ReturnType<Store["prepare"]>;
@@ -93,7 +99,7 @@ export class RowsRead {
   constructor(store: Store, { problems, ledger, isByTime }: Options) {
     this.#store = store;
     this.problems = problems;
-    this.runs = new RunNames(ledger);
+    this.#ledger = ledger;
     this.#isByTime = isByTime;
     // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
     this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
@@ -173,6 +179,18 @@ export class RowsRead {
     return times === 1 ? digest : `${digest}#${times}`;
   }
 
+  /** Undefined of what gave no row. */
+  sourceOf(readAs: string | undefined): ReadInput | undefined {
+    return this.inputs.find((input) => input.readAs === readAs);
+  }
+
+  async numberOfRun(id: string): Promise<number> {
+    for (const [number, known] of this.runs) if (known === id) return number;
+    const number = (await this.#ledger?.run(id))?.number ?? -this.runs.size;
+    this.runs.set(number, id);
+    return number;
+  }
+
   lineOf(row: number): SourceLine {
     const { source, line } = this.#whereIs({ row, place: 0 });
     return { source, line };
@@ -225,32 +243,4 @@ export class RowsRead {
 export function pointerTo(format: ReadInput["format"], index: number): string | undefined {
   if (format === "cells") return undefined;
   return format === "json" ? `/${index}` : "";
-}
-
-/** The ids of runs by their numbers. Of one that this ledger does not know, the number is below zero. */
-export class RunNames {
-  readonly #ledger: Pick<Ledger, "run"> | undefined;
-  readonly #ids = new Map<number, string>([[0, NO_RUN]]);
-  readonly #numbers = new Map<string, number>([[NO_RUN, 0]]);
-
-  constructor(ledger: Pick<Ledger, "run"> | undefined) {
-    this.#ledger = ledger;
-  }
-
-  note(number: number, id: string): void {
-    this.#ids.set(number, id);
-    this.#numbers.set(id, number);
-  }
-
-  idOf(number: number): string {
-    return this.#ids.get(number) ?? NO_RUN;
-  }
-
-  async numberOf(id: string): Promise<number> {
-    const known = this.#numbers.get(id);
-    if (known !== undefined) return known;
-    const number = (await this.#ledger?.run(id))?.number ?? -this.#ids.size;
-    this.note(number, id);
-    return number;
-  }
 }

@@ -4,13 +4,13 @@ import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
-import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
+import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
 import type { Mapper } from "../map/mapper.ts";
 import type { FileFinding } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
-import type { Guards } from "./guard.ts";
+import { mappingChanged } from "./guard.ts";
 import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
 import type { Made } from "./made.ts";
 import type { Problems, Where } from "./problems.ts";
@@ -33,11 +33,10 @@ export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">
   readonly files: readonly InputFile[];
   readonly openingOf: (file: InputFile) => OpenInputOptions;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
-  readonly guards: Pick<Guards, "take">;
   /** Actions are sorted by time later. */
   readonly isByTime: boolean;
   readonly problems: Problems;
-  readonly ledger: Pick<Ledger, "corrected" | "run"> | undefined;
+  readonly ledger: Pick<Ledger, "corrected" | "guard" | "run"> | undefined;
   /** Called once for each file, when its rows are read. */
   readonly onUnderstood: (file: InputFile, understood: Understood, rows: number) => void;
   /** `bytes` of all files, as they are stored. */
@@ -58,8 +57,7 @@ interface Open {
   readonly file: InputFile;
   readonly format: ReadInput["format"];
   readonly reading: Reading;
-  /** What is said of its source, where that makes its actions in another way than before. */
-  readonly changed: readonly FileFinding[];
+  readonly guards: readonly Guard[] | undefined;
   /** Rows that were read before it. */
   readonly before: number;
   /** Its rows that gave actions. */
@@ -87,12 +85,12 @@ class Rows {
   }
 
   async addFile(number: number, file: InputFile): Promise<void> {
-    const { openingOf, readingOf, guards, onUnderstood } = this.#options;
+    const { openingOf, readingOf, onUnderstood } = this.#options;
     await using input = await openInput(file, openingOf(file));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = await readingOf(file, input);
-    const changed = await guards.take(reading);
-    const of: Open = { number, file, format: formatOf(input), reading, changed, before: this.read.read, given: 0 };
+    const guards = await this.#guardsOf(reading);
+    const of: Open = { number, file, format: formatOf(input), reading, guards, before: this.read.read, given: 0 };
     const here = new Look(input, reading.mapper, this.#rulesFor(reading));
     await using thread = await this.#threadFor(of, here.understood);
     const look = thread ?? here;
@@ -105,6 +103,12 @@ class Rows {
       onUnderstood(file, look.understood, this.read.read - of.before);
     }
     this.#end(of, look.understood, look.whole);
+  }
+
+  /** What the ledger knows of how its source makes its actions; undefined where an earlier file is of the same. */
+  async #guardsOf({ readAs }: Reading): Promise<readonly Guard[] | undefined> {
+    if (this.read.inputs.some((input) => input.readAs === readAs)) return undefined;
+    return (await this.#options.ledger?.guard(readAs)) ?? [];
   }
 
   #rulesFor({ readAs, allowEmpty }: Reading): Rules {
@@ -155,7 +159,7 @@ class Rows {
   async #positionOf({ own }: Unusual): Promise<Position | undefined> {
     if (own === undefined) return undefined;
     this.read.hasPositions = true;
-    return { run: await this.read.runs.numberOf(own.run), seq: own.seq };
+    return { run: await this.read.numberOfRun(own.run), seq: own.seq };
   }
 
   #store(of: Open, looked: Looked, what: Known | undefined): void {
@@ -198,12 +202,14 @@ class Rows {
   /** Reports what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
   #end(of: Open, { input, understanding }: Understood, { ofContent, ofRows, sha256 }: Whole): void {
     const { limit, problems } = this.#options;
-    const { file, format, reading, given } = of;
+    const { file, format, reading, guards = [], given } = of;
+    const { readAs, isSource, made } = reading;
+    const changed: readonly FileFinding[] = mappingChanged(readAs, made, guards);
     const rows = this.read.read - of.before;
     const isCut = this.read.read >= limit;
     const found: FileFinding[] = [];
     if (!isCut || rows > 0) found.push(...ofContent);
-    found.push(...[...of.changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
+    found.push(...[...changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
     const isArray = input.format === "json";
     // An export of many rows is no payload.
     if (isArray && understanding.used.length === 0 && given > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(given));
@@ -212,10 +218,9 @@ class Rows {
     this.#bytes += input.bytesRead;
     const { name, path, compression } = file;
     const { bytesRead: bytes, encoding, delimiter, headerLine, header } = input;
-    const { readAs, isSource } = reading;
     this.read.inputs.push({
       ...{ name, path, format, compression, bytes, sha256, rows },
-      ...{ encoding, delimiter, headerLine, header, readAs, isSource },
+      ...{ encoding, delimiter, headerLine, header, readAs, isSource, made, guards },
     });
   }
 }

@@ -60,6 +60,11 @@ export class Store implements Disposable {
     return this.#database.prepare(sql);
   }
 
+  /** A function for use in queries: the same of the same text. */
+  define(name: string, of: (text: string) => number): void {
+    this.#database.function(name, { deterministic: true }, (text) => of(String(text)));
+  }
+
   run(sql: string, ...values: readonly SQLInputValue[]): number {
     return Number(this.#kept(sql).run(...values).changes);
   }

@@ -8,57 +8,52 @@ import { about, type Finding, placeText, type SourceLine } from "../actions/prob
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { cleanText, masked, quoted, utcText } from "../text.ts";
 import type { EventState } from "./events.ts";
+import type { RowsRead } from "./rows-read.ts";
 import type { Item } from "./verdicts.ts";
 
-/** Where what a finding names can be looked up. */
-export interface Lookups {
-  readonly lineOf: (row: number) => SourceLine;
-  /** The data of an action of this input. */
-  readonly dataOf: (seq: number) => Data;
-  /** The same of an accepted one, where it can still be read. */
-  readonly accepted: (action: KnownAction) => Promise<Data | undefined>;
-}
-
+/** The data of an accepted action, where it can still be read. */
+export type Accepted = (action: KnownAction) => Promise<Data | undefined>;
 type Data = Readonly<Record<string, unknown>>;
 
-/** Undefined where there is nothing to say. What is held is reported once all that is held is known. */
-export async function findingOf(item: Item, lookups: Lookups): Promise<Finding | undefined> {
-  switch (item.verdict) {
-    case "changed":
-      return { rule: "changed", action: item.kind, ...(await changed(item, lookups)) };
-    case "late":
-      return { rule: "late", action: item.kind, ...late(item) };
-    case "unclear":
-      return item.why === "times-fall"
-        ? timesFall(item, lookups)
-        : { rule: "unclear", action: item.kind, ...unclear(item) };
-    default:
-      return undefined;
-  }
+/** What is said of an action that is changed, late or unclear. What is held is reported once all that is held is known. */
+export async function findingOf(item: Item, read: RowsRead, accepted: Accepted): Promise<Finding> {
+  const { verdict, why, kind } = item;
+  const rule = verdict === "unclear" && why === "times-fall" ? why : verdict;
+  const said =
+    verdict === "changed" ? await changed(item, read, accepted) : verdict === "late" ? late(item) : unclear(item, read);
+  return { rule, action: kind, ...said };
 }
+
+type Said = Pick<Finding, "message" | "hint">;
 
 const aboutOf = ({ kind }: Item): string => actionSpec(kind).about;
 
 const isAccepted = (other: Item["other"]): other is KnownAction => other !== undefined && "runId" in other;
 
-/** ` (run 1a2b3c4d)`, or where it stands in this input. */
+/** ` (run 1a2b3c4d)`, or nothing where it stands in this input. */
 const inRun = (other: Item["other"]): string => (isAccepted(other) ? ` (run ${other.runId})` : "");
+
+/** When an accepted one was; undefined where that is not known. */
+function timeText(other: Item["other"]): string | undefined {
+  if (!isAccepted(other) || other.time === undefined) return undefined;
+  return utcText(Number(other.time)) ?? String(other.time);
+}
 
 const RESEND = "To send it all the same, stream its row alone with --resend.";
 const EITHER = "If it is new, stream its row alone with --resend; if it is known, with --adopt.";
 
-async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "message" | "hint">> {
-  const values = await differences(item, lookups);
+async function changed(item: Item, read: RowsRead, accepted: Accepted): Promise<Said> {
+  const values = await differences(item, read, accepted);
   const shownValues = values.length === 0 ? "" : `: ${values.join(", ")}`;
-  const { other } = item;
+  const { other, kind } = item;
   if (other !== undefined && !isAccepted(other))
     return {
-      message: `${placeText(lookups.lineOf(other.row))} has the same ${item.kind} with other content; it is not sent twice${shownValues}.`,
+      message: `${placeText(read.lineOf(other.row))} has the same ${kind} with other content; it is not sent twice${shownValues}.`,
       hint: "Remove the outdated row.",
     };
   return {
     message: `It was accepted with other content and is not sent again${shownValues}.`,
-    hint: REMEDY[actionSpec(item.kind).effect] ?? OTHER,
+    hint: REMEDY[actionSpec(kind).effect] ?? OTHER,
   };
 }
 
@@ -71,11 +66,10 @@ const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
     "If the new value is right, record it with --adopt (the service keeps the old one); what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
 };
 
-function late(item: Item): Pick<Finding, "message" | "hint"> {
-  const { kind, other } = item;
-  const time =
-    isAccepted(other) && other.time !== undefined && item.time !== undefined ? Number(other.time) : undefined;
-  const which = time === undefined ? `A later ${kind}` : `The ${kind} of ${utcText(time) ?? time}`;
+function late(item: Item): Said {
+  const { kind, other, time } = item;
+  const then = time === undefined ? undefined : timeText(other);
+  const which = then === undefined ? `A later ${kind}` : `The ${kind} of ${then}`;
   return {
     message: `${which} of the same ${aboutOf(item)} was accepted${inRun(other)}. Sending this one now would undo that.`,
     hint: `Leave it unsent to keep the current state. ${RESEND}`,
@@ -90,59 +84,61 @@ const MARKED: Readonly<Record<string, string>> = {
   u: "its userId",
 };
 
-const markText = (mark: string | undefined): string => MARKED[mark?.charAt(0) ?? ""] ?? "nothing";
+const markText = (mark = ""): string => MARKED[mark.charAt(0)] ?? "nothing";
 
-function unclear(item: Item): Pick<Finding, "message" | "hint"> {
-  const { kind, other, why } = item;
+function unclear(item: Item, read: RowsRead): Said {
+  const { kind, other, why, mark } = item;
   const of = `${kind} of this ${aboutOf(item)}`;
-  if (why === "other-mark")
-    return {
-      message: `The ${of} accepted${inRun(other)} is known by ${markText(other?.mark)}, this one by ${markText(item.mark)}, so they can't be compared.`,
-      hint: `Restore the time or key column that was added or removed. ${EITHER}`,
-    };
-  if (why === "cut")
-    return {
-      message: `Another ${of} was accepted${inRun(other)}, and --limit hides which of the two comes later.`,
-      hint: "Stream the whole input.",
-    };
-  if (why === "left")
-    return {
-      message: "It was unclear before, and its row in the rejects is unchanged.",
-      hint: `Correct the row. ${EITHER}`,
-    };
-  if (why === "missing")
-    return {
-      message: `An accepted ${of}${isAccepted(other) && other.time !== undefined ? `, with the time ${utcText(Number(other.time)) ?? other.time},` : ""}${inRun(other)} is missing from this input: this may be the same one with a corrected time.`,
-      hint: `Correct the invalid rows of this ${aboutOf(item)} first, where there are any. ${EITHER}`,
-    };
-  if (why === "unknown-run")
-    return {
-      message: `Its rejects file comes from a run that this ledger does not know, and another ${of} was accepted${inRun(other)}, so the later of the two is unknown.`,
-      hint: `Stream rejects with the environment that they were written for. ${EITHER}`,
-    };
-  return {
-    message: `It repeats ${isAccepted(other) ? "what was accepted before" : "an earlier row"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}, so it may or may not be new.`,
-    hint: `Give such rows a time or their source a key. ${EITHER}`,
-  };
-}
-
-function timesFall(item: Item, { lineOf }: Lookups): Finding {
-  const other = item.other !== undefined && !isAccepted(item.other) ? placeText(lineOf(item.other.row)) : "another row";
-  return {
-    rule: "times-fall",
-    action: item.kind,
-    message: `It is older than the ${item.kind} of the same ${aboutOf(item)} at ${other}, which comes first. Sent in this order, the older one would win.`,
-    hint: "Use --order time.",
-  };
+  const run = inRun(other);
+  switch (why) {
+    case "times-fall": {
+      const where = other === undefined || isAccepted(other) ? "another row" : placeText(read.lineOf(other.row));
+      return {
+        message: `It is older than the ${kind} of the same ${aboutOf(item)} at ${where}, which comes first. Sent in this order, the older one would win.`,
+        hint: "Use --order time.",
+      };
+    }
+    case "other-mark":
+      return {
+        message: `The ${of} accepted${run} is known by ${markText(other?.mark)}, this one by ${markText(mark)}, so they can't be compared.`,
+        hint: `Restore the time or key column that was added or removed. ${EITHER}`,
+      };
+    case "cut":
+      return {
+        message: `Another ${of} was accepted${run}, and --limit hides which of the two comes later.`,
+        hint: "Stream the whole input.",
+      };
+    case "left":
+      return {
+        message: "It was unclear before, and its row in the rejects is unchanged.",
+        hint: `Correct the row. ${EITHER}`,
+      };
+    case "missing": {
+      const time = timeText(other);
+      return {
+        message: `An accepted ${of}${time === undefined ? "" : `, with the time ${time},`}${run} is missing from this input: this may be the same one with a corrected time.`,
+        hint: `Correct the invalid rows of this ${aboutOf(item)} first, where there are any. ${EITHER}`,
+      };
+    }
+    case "unknown-run":
+      return {
+        message: `Its rejects file comes from a run that this ledger does not know, and another ${of} was accepted${run}, so the later of the two is unknown.`,
+        hint: `Stream rejects with the environment that they were written for. ${EITHER}`,
+      };
+    default:
+      return {
+        message: `It repeats ${isAccepted(other) ? "what was accepted before" : "an earlier row"}, with another ${kind} in between${run}, so it may or may not be new.`,
+        hint: `Give such rows a time or their source a key. ${EITHER}`,
+      };
+  }
 }
 
 /** What the action says otherwise than the one that it is judged against, masked where it is personal. */
-async function differences(item: Item, lookups: Lookups): Promise<readonly string[]> {
+async function differences(item: Item, read: RowsRead, accepted: Accepted): Promise<readonly string[]> {
   const { other } = item;
-  const before =
-    other === undefined ? undefined : isAccepted(other) ? await lookups.accepted(other) : lookups.dataOf(other.seq);
+  const before = other === undefined ? undefined : isAccepted(other) ? await accepted(other) : read.dataOf(other.seq);
   if (before === undefined) return [];
-  const now = lookups.dataOf(item.seq);
+  const now = read.dataOf(item.seq);
   return [...new Set([...Object.keys(before), ...Object.keys(now)])]
     .filter((name) => !saysTheSame(name, before[name] ?? undefined, now[name] ?? undefined))
     .map((name) => `${name} ${shown(name, before)} → ${shown(name, now)}`);
@@ -152,7 +148,7 @@ async function differences(item: Item, lookups: Lookups): Promise<readonly strin
 const MOST_ACCEPTED = 500;
 
 /** Reads what was accepted out of the requests that the ledger keeps; the last one stays in memory. */
-export function acceptedData(ledger: Pick<Ledger, "body"> | undefined): Lookups["accepted"] {
+export function acceptedData(ledger: Pick<Ledger, "body"> | undefined): Accepted {
   let last: { readonly chunk: string; readonly actions: readonly { readonly data: Data }[] } | undefined;
   let asked = 0;
   return async ({ run, chunk, place }) => {
@@ -219,7 +215,8 @@ export function dependsOnBad(subject: string, cause: SourceLine): Finding {
 export const dependsText = (cause: SourceLine): string =>
   `It depends on ${placeText(cause)}, which is invalid and not sent.`;
 
-const fieldOf = (subject: string): "ticketId" | "nftId" | "eventId" => FIELDS[subject.charAt(0)] ?? "eventId";
+/** What a subject is the value of. */
+export const fieldOf = (subject: string): "ticketId" | "nftId" | "eventId" => FIELDS[subject.charAt(0)] ?? "eventId";
 
 const FIELDS: Readonly<Record<string, ReturnType<typeof fieldOf>>> = { t: "ticketId", n: "nftId" };
 

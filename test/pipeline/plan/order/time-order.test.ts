@@ -156,7 +156,7 @@ describe("where an action stands", () => {
     [
       "files without any time as read",
       "newEvent E, soldTicket A, soldTicket B, updateTicket A, checkedInTicket B, checkedInTicket A",
-      "newEvent E, soldTicket A, soldTicket B, updateTicket A, checkedInTicket B, checkedInTicket A",
+      "newEvent E, soldTicket A, updateTicket A, checkedInTicket A, soldTicket B, checkedInTicket B",
     ],
     [
       "a scan of a ticket that was sold before, by its time",
