@@ -1,14 +1,32 @@
 /** How a help looks: examples before the flags, since most people need no more, and as wide as the terminal. */
 
 import { type Command, Help } from "commander";
-import { allExitCodes } from "../commands/exit-words.ts";
+import { EXIT_CODES } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
 import { wrapLines } from "./wrap.ts";
 
+/** What each exit code says, in short (docs/commands.md, Exit codes). */
+const EXIT_WORDS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
+  ok: "done",
+  internal: "fault",
+  usage: "usage",
+  "input-invalid": "invalid input",
+  "finished-with-rejects": "some rejected",
+  "authentication-failed": "authentication failed",
+  "in-doubt": "in doubt",
+  "stopped-early": "stopped early",
+  busy: "busy",
+  refused: "refused",
+  storage: "storage",
+};
+const exitCodes = Object.entries(EXIT_WORDS).map(
+  ([name, words]) => `${EXIT_CODES[name as keyof typeof EXIT_CODES]} ${words}`, // its own keys
+);
+
 /** What the program itself says in place of a command's entry. */
 const PROGRAM = {
-  examples: ["tickets validate sales.csv", "tickets stream events.csv sales.csv"],
-  note: `Exit codes: ${allExitCodes()}.`,
+  examples: ["tickets init orders.csv", "tickets validate orders.csv", "tickets stream events.csv orders.csv"],
+  note: `Exit codes: ${exitCodes.join(", ")}, 128+n signal.`,
 } as const;
 
 /** What to try of a command; `tickets` is the program itself. */
@@ -55,22 +73,3 @@ export function formatHelp(command: Command, helper: Help): string {
 /** As wide as the terminal; elsewhere `otherwise`, by default what commander makes its own part of a help. */
 export const wrapped = (text: string, { isTTY, columns }: NodeJS.WriteStream, otherwise = 80): string =>
   wrapLines(text, isTTY && columns > 0 ? columns : otherwise);
-
-/** What somebody sees who types `tickets` alone: what it is, and what to try next. */
-const WELCOME = {
-  what: "tickets: checks a ticketing company's exports (CSV, JSON) and sends them to the service, in order and nothing twice, and keeps every promise.",
-  steps: [
-    ["tickets init orders.csv", "a starter config, from an export of yours"],
-    ["tickets validate orders.csv", "check it; nothing is sent"],
-    ["tickets stream orders.csv", "send it: to the sandbox on this machine, until you configure a service"],
-  ],
-  more: "All commands: tickets --help",
-} as const;
-
-export function welcome({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">): string {
-  const { what, steps, more } = WELCOME;
-  const helper = Object.assign(new Help(), { minWidthToWrap: 5, helpWidth: isTTY && columns > 0 ? columns : 80 });
-  const width = Math.max(...steps.map(([command]) => command.length));
-  const lines = steps.map(([command, about]) => formatItem(command, width, about, helper));
-  return `${wrapLines(what, helper.helpWidth)}\n\nTry next:\n${lines.join("\n")}\n\n${more}\n`;
-}

@@ -22,50 +22,29 @@ const BEGINNING = '{"time":"';
 export function openLogFile(name: string, cwd: string): LogFile {
   const refuse = (why: string, cause?: unknown): Failure =>
     new Failure("usage", `--log ${cleanText(name, 300)} ${why}.`, {
-      nothingSent: true,
+      ...{ nothingSent: true, cause },
       hint: "Name a file that does not exist yet, or a log of earlier commands.",
-      ...(cause !== undefined && { cause }),
     });
   const path = resolve(cwd, name);
-  let file: number;
+  let file: number | undefined;
   try {
     makeFolder(dirname(path), { hint: "--log names it." });
     // A pipe that nobody reads would have it wait.
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     file = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
-  } catch (cause) {
-    if (cause instanceof Failure) throw cause.with({ code: "usage", nothingSent: true });
-    const code = errorCode(cause) ?? "unknown reason";
-    throw refuse(WHY[code] ?? `can't be opened (${code})`, cause);
-  }
-  try {
-    const { size } = checked(file, refuse);
+    const found = fstatSync(file);
+    if (!found.isFile()) throw refuse("is not a plain file");
+    const begins = read(file, Math.min(BEGINNING.length, found.size), 0);
+    if (!BEGINNING.startsWith(begins)) throw refuse("holds something else than a log of tickets");
     // After a power cut the last line may be partial. What follows it must not be read as one with it.
-    if (size > 0 && read(file, 1, size - 1) !== "\n") writeSync(file, "\n");
+    if (found.size > 0 && read(file, 1, found.size - 1) !== "\n") writeSync(file, "\n");
   } catch (cause) {
-    closeSync(file);
-    throw cause instanceof Failure
-      ? cause
-      : refuse(`can't be written (${errorCode(cause) ?? "unknown reason"})`, cause);
+    if (file !== undefined) closeSync(file);
+    if (cause instanceof Failure) throw cause.with({ code: "usage", nothingSent: true });
+    const code = errorCode(cause);
+    throw refuse(code === "EISDIR" ? "is a folder" : `can't be written (${code})`, cause);
   }
   return appending(file);
-}
-
-const WHY: Readonly<Record<string, string>> = {
-  EISDIR: "is a folder",
-  EACCES: "can't be written: permission denied",
-  EPERM: "can't be written: permission denied",
-  EROFS: "can't be written: its file system is read-only",
-  ENOTDIR: "can't be written: what is above it is not a folder",
-  ENXIO: "is not a plain file",
-};
-
-function checked(file: number, refuse: (why: string) => Failure): { readonly size: number } {
-  const found = fstatSync(file);
-  if (!found.isFile()) throw refuse("is not a plain file");
-  const begins = read(file, Math.min(BEGINNING.length, found.size), 0);
-  if (!BEGINNING.startsWith(begins)) throw refuse("holds something else than a log of tickets");
-  return found;
 }
 
 function read(file: number, length: number, position: number): string {
@@ -93,8 +72,7 @@ function appending(file: number): LogFile {
         return "the disk is full";
       } catch (cause) {
         close();
-        const code = errorCode(cause) ?? "unknown reason";
-        return code === "ENOSPC" ? "the disk is full" : code;
+        return errorCode(cause) === "ENOSPC" ? "the disk is full" : String(errorCode(cause));
       }
     },
     [Symbol.dispose]: close,

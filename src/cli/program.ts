@@ -5,17 +5,13 @@ import { EXIT_CODES } from "../failure.ts";
 import { cleanLines } from "../text.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
 import { HEADINGS } from "./flags.ts";
-import { formatHelp, formatItem, helpEnd, welcome, wrapped } from "./help.ts";
+import { formatHelp, formatItem, helpEnd, wrapped } from "./help.ts";
 import type { Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 
 /** Runs the command line; resolves with the exit code. */
 export async function runProgram(args: readonly string[], process_: Process): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
-  if (args.length === 0) {
-    process.stderr.write(welcome(process.stderr));
-    return EXIT_CODES.usage;
-  }
   const run: Run = async (command) => {
     const { runCommand } = await import("./run-command.ts");
     exitCode = await runCommand(command, args, process_);

@@ -91,11 +91,9 @@ export async function runCommand(
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
   if (spec.leavesTrace?.(flags)) {
-    // What it says has been said by now.
-    const { warnings } = terminal;
     const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
     const error = whyFailed(failure, stop);
-    const ended = { command, startedAt, durationMs, exitCode: noted, error, warnings, version: version() };
+    const ended = { command, startedAt, durationMs, exitCode: noted, error, version: version() };
     await keepTrace(trace, ended, args, env);
   }
   const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;

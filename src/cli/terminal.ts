@@ -35,36 +35,29 @@ export interface Terminal extends Reporter {
    * notices and warnings alone.
    */
   readonly end: (exitCode: number) => void;
-  /** How many warnings were given, those of earlier runs included. */
-  readonly warnings: number;
 }
 
 /** Without a terminal one line in half a minute shows that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
-/** A step of the work is shown to people only with `--verbose`; of `machine`, only programs hear of it. */
-type Level = LogLevel | "step" | "machine";
-
-/** What a line is an event of that says nothing else of itself. */
-const PLAIN_EVENT = { info: "note", warn: "warning", error: "error" } as const satisfies Record<
-  LogLevel,
-  LogEvent["event"]
->;
-
-/** How a line is said, where it is not as its level has it. */
+/** How each kind of line is said. `isDue`: also where all is well and `--quiet` says nothing else. */
 interface Manner {
-  /** It is said although all is well. */
-  readonly isDue?: boolean;
-  /** On standard output. */
-  readonly isResult?: boolean;
+  readonly level: LogLevel;
+  /** What the line is an event of that says nothing else of itself. */
+  readonly event: "note" | "warning" | "error";
+  readonly isDue: boolean;
+  readonly reads: "everybody" | "the curious" | "programs";
 }
 
-/** A line that `--quiet` holds back. */
-interface HeldLine {
-  readonly line: string;
-  readonly isDue: boolean;
-  readonly stream: NodeJS.WriteStream;
-}
+const MANNERS = {
+  info: { level: "info", event: "note", isDue: false, reads: "everybody" },
+  notice: { level: "info", event: "note", isDue: true, reads: "everybody" },
+  warn: { level: "warn", event: "warning", isDue: true, reads: "everybody" },
+  warnAgain: { level: "warn", event: "warning", isDue: false, reads: "everybody" },
+  error: { level: "error", event: "error", isDue: true, reads: "everybody" },
+  detail: { level: "info", event: "note", isDue: false, reads: "the curious" },
+  log: { level: "info", event: "note", isDue: false, reads: "programs" },
+} as const satisfies Record<string, Manner>;
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   const { quiet, stdin, stdout, stderr, env } = options;
@@ -72,25 +65,26 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const live = !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours(stderr) !== undefined) : undefined;
-  const { say, record, letOut, printed } = openSpeech(options, colours, spinner);
-  const findings = (isResult: boolean): Findings => ({
-    info: (text, about) => say("info", text, about, { isResult }),
-    warn: (text, about) => say("warn", text, about, { isResult }),
-    warnAgain: (text, about) => say("warn", text, about, { isResult, isDue: false }),
-    error: (text, about) => say("error", text, about, { isResult }),
+  const { say, record, letOut } = openSpeech(options, colours, spinner);
+  const speak =
+    (kind: keyof typeof MANNERS, stream = stderr) =>
+    (text: string, about?: LogEvent) =>
+      say(MANNERS[kind], text, about, stream);
+  const findings = (stream: NodeJS.WriteStream): Findings => ({
+    info: speak("info", stream),
+    warn: speak("warn", stream),
+    warnAgain: speak("warnAgain", stream),
+    error: speak("error", stream),
   });
 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
-    ...findings(false),
-    found: findings(true),
-    notice: (text, about) => say("info", text, about, { isDue: true }),
-    get warnings() {
-      return printed.warnings;
-    },
-    detail: (text, about) => say("step", text, about),
-    log: (text, about) => say("machine", text, about),
+    ...findings(stderr),
+    found: findings(stdout),
+    notice: speak("notice"),
+    detail: speak("detail"),
+    log: speak("log"),
     out: (text) => {
       if (options.isOutputText) stdout.write(fitted(cleanLines(text), stdout));
       else stdout.write(options.isOutputJson || stdout.isTTY === true ? escapeUnseen(text) : text);
@@ -112,8 +106,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       lastPlain = now;
       const { doing, done, total } = state;
       // Where the work is seen going on, or silence is wanted, only a log says so.
-      const level = spinner === undefined && !quiet ? "info" : "machine";
-      say(level, describeProgress(state, pace, now), { event: "progress", doing, done, total });
+      const kind = spinner === undefined && !quiet ? "info" : "log";
+      speak(kind)(describeProgress(state, pace, now), { event: "progress", doing, done, total });
     },
     ask:
       stdin.isTTY && stderr.isTTY
@@ -129,53 +123,52 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   };
 }
 
-/** What is said, to people and as lines of a log, and what is held back of it. */
+const MARKS: Readonly<Record<LogLevel, string>> = { info: "", warn: "warning: ", error: "error: " };
+
+/** What is said, to people and as lines of a log, and what `--quiet` holds back of it. */
 function openSpeech(
-  { quiet, verbose, logFile, place, stdout, stderr }: TerminalOptions,
+  { quiet, verbose, logFile, place, stderr }: TerminalOptions,
   colours: Colours,
   spinner: Ora | undefined,
 ) {
-  const held: HeldLine[] = [];
-  const printed = { warnings: 0 };
+  const held: { readonly line: string; readonly isDue: boolean; readonly stream: NodeJS.WriteStream }[] = [];
 
   const format = (level: LogLevel, text: string, stream: NodeJS.WriteStream): string => {
-    const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
+    const mark = MARKS[level];
     const lines = fitted(`${mark}${cleanLines(text)}`, stream);
-    const paint = mark === "" ? undefined : colours(stream);
-    if (paint === undefined) return `${lines}\n`;
-    const painted = level === "warn" ? paint.yellow(mark) : paint.red(mark);
-    return `${painted}${lines.slice(mark.length)}\n`;
+    const paint = mark === "" ? undefined : colours(stream)?.[level === "warn" ? "yellow" : "red"];
+    return paint === undefined ? `${lines}\n` : `${paint(mark)}${lines.slice(mark.length)}\n`;
   };
-  const show = (line: string, isDue: boolean, stream: NodeJS.WriteStream): void => {
-    if (quiet) {
-      held.push({ line, isDue, stream });
-      return;
-    }
+  const show = (line: string, stream: NodeJS.WriteStream): void => {
     const spinning = spinner?.isSpinning === true;
     if (spinning) spinner.clear();
     stream.write(line);
     if (spinning) spinner.render();
   };
-  const say = (level: Level, text: string, about: LogEvent | undefined, manner: Manner = {}): void => {
-    const { isDue = level === "warn" || level === "error", isResult = false } = manner;
-    const shown = level === "step" || level === "machine" ? "info" : level;
-    if (level === "warn") printed.warnings += 1;
-    record(shown, text, about ?? { event: PLAIN_EVENT[shown] });
-    const isForPeople = level !== "machine" && (level !== "step" || verbose);
-    const stream = isResult ? stdout : stderr;
-    if (isForPeople) show(format(shown, text, stream), isDue, stream);
+  const say = (
+    { level, event, isDue, reads }: Manner,
+    text: string,
+    about: LogEvent | undefined,
+    stream: NodeJS.WriteStream,
+  ): void => {
+    record(level, text, about ?? { event });
+    if (reads === "programs" || (reads === "the curious" && !verbose)) return;
+    const line = format(level, text, stream);
+    if (quiet) held.push({ line, isDue, stream });
+    else show(line, stream);
   };
   /** Writes what is said into the log file. */
   const record = (level: LogLevel, text: string, about: LogEvent): void => {
     const failed = logFile?.append(logLine(level, text, about, place()));
-    if (failed !== undefined)
-      say("warn", `The log file can't be written any more (${failed}). What follows is not in it.`, undefined);
+    if (failed === undefined) return;
+    const lost = `The log file can't be written any more (${failed}). What follows is not in it.`;
+    say(MANNERS.warn, lost, undefined, stderr);
   };
   const letOut = (exitCode: number): void => {
     for (const { line, isDue, stream } of held) if (isDue || exitCode !== 0) stream.write(line);
     held.length = 0;
   };
-  return { say, record, letOut, printed };
+  return { say, record, letOut };
 }
 
 /** The spinner and the blank behind it, and one column that stays free. */

@@ -19,8 +19,7 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   const { reporter, cwd } = context;
   const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { name, kind, baseUrl, keySource, origins } = environment;
-  const exchange = await askOnce(core, environment);
-  const found = exchange.kind === "answer" ? judgeAnswer(exchange, environment) : judgeSilence(exchange);
+  const found = judge(await askOnce(core, environment), environment);
   const checks = found.map(({ exitCode: _, ...check }) => check);
   const exitCode = found.at(-1)?.exitCode ?? EXIT_CODES.ok;
   if (options.json) {
@@ -73,19 +72,15 @@ interface Check {
 }
 
 /** The key is not judged where the service does not answer. */
-function judgeSilence({ error }: Exclude<Exchange, { readonly kind: "answer" }>): readonly Check[] {
-  return [{ check: "service", result: "failed", detail: describe(error), exitCode: EXIT_CODES["stopped-early"] }];
-}
-
-function judgeAnswer(
-  answer: Extract<Exchange, { readonly kind: "answer" }>,
-  { statusPath }: Environment,
-): readonly Check[] {
-  const detail = `answered HTTP ${answer.status}`;
-  const key = statusPath === undefined ? NOT_ASKED : judgeKey(answer);
+function judge(exchange: Exchange, { statusPath }: Environment): readonly Check[] {
+  if (exchange.kind !== "answer") {
+    const exitCode = EXIT_CODES["stopped-early"];
+    return [{ check: "service", result: "failed", detail: describe(exchange.error), exitCode }];
+  }
+  const detail = `answered HTTP ${exchange.status}`;
   return [
     { check: "service", result: "ok", detail, exitCode: EXIT_CODES.ok },
-    { check: "key", ...key },
+    { check: "key", ...(statusPath === undefined ? NOT_ASKED : judgeKey(exchange)) },
   ];
 }
 
@@ -99,27 +94,25 @@ const NOT_ASKED: Judgement = {
 
 function judgeKey(exchange: Exchange): Judgement {
   const reading = readStatus(exchange, NO_PROMISE);
-  switch (reading.kind) {
-    case "status":
-    case "unreadable":
-      return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
-    case "authentication failed":
-      return {
-        result: "failed",
-        detail: `authentication failed (${reading.detail}): ${reading.body || "(empty)"}`,
-        exitCode: EXIT_CODES["authentication-failed"],
-      };
-    case "later":
-      return {
-        result: "not known",
-        detail: `no answer about a promise (${reading.detail})`,
-        exitCode: EXIT_CODES["stopped-early"],
-      };
-    case "refused":
-      return {
-        result: "not known",
-        detail: `the question was refused (${reading.detail}), perhaps because of statusPath: ${reading.body || "(empty)"}`,
-        exitCode: EXIT_CODES.refused,
-      };
-  }
+  if (reading.kind === "status" || reading.kind === "unreadable")
+    return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
+  const because = reading.detail;
+  if (reading.kind === "later")
+    return {
+      result: "not known",
+      detail: `no answer about a promise (${because})`,
+      exitCode: EXIT_CODES["stopped-early"],
+    };
+  const body = reading.body || "(empty)";
+  if (reading.kind === "authentication failed")
+    return {
+      result: "failed",
+      detail: `authentication failed (${because}): ${body}`,
+      exitCode: EXIT_CODES["authentication-failed"],
+    };
+  return {
+    result: "not known",
+    detail: `the question was refused (${because}), perhaps because of statusPath: ${body}`,
+    exitCode: EXIT_CODES.refused,
+  };
 }

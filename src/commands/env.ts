@@ -21,7 +21,7 @@ import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
 import { columnsOf, inColumns, type TableRow, widthsOf } from "./table.ts";
-import { describeBytes, describeHolder } from "./words.ts";
+import { describeHolding } from "./words.ts";
 
 /** `name`: the environment to show; without it the one that would be used, and the list of all. */
 export type EnvOptions = Options<"name" | "json">;
@@ -33,20 +33,17 @@ export async function showEnvironment(options: EnvOptions, context: Context): Pr
   const environments = options.name === undefined ? listEnvironments(config, env) : undefined;
   const { used, problem } = await lookAt(config, options, context);
   if (options.json) {
-    const document = {
-      environment: used === undefined ? null : toDocument(used, env),
-      ...(environments && { environments }),
-      configFiles: config.files,
-    };
+    const environment = used === undefined ? null : toDocument(used, env);
+    const document = { environment, ...(environments && { environments }), configFiles: config.files };
     reporter.out(`${JSON.stringify(document, null, 2)}\n`);
   } else {
+    const shown = { cwd, columns: columnsOf(stdout) };
     const files = config.files.map((file) => displayPath(file, cwd)).join(", ");
-    const shown = { cwd, columns: columnsOf(stdout), configFiles: files || "none" };
     const parts = [
-      used && asText(toDocument(used, env, localTimes()), shown),
-      environments && listText(environments, used?.environment.name, shown),
+      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files || "none", shown)]),
+      ...(environments === undefined ? [] : [listText(environments, used?.environment.name, shown)]),
     ];
-    reporter.out(parts.filter((part) => part !== undefined).join("\n"));
+    reporter.out(parts.join("\n"));
   }
   if (problem === undefined) return EXIT_CODES.ok;
   reporter.error(failureText(problem));
@@ -78,17 +75,19 @@ async function lookAt(
     return { problem: cause };
   }
   const conflict = await conflictOf(context, config, environment);
-  let [ledger, trouble]: [Used["ledger"], Failure | undefined] = [undefined, undefined];
-  try {
-    ledger = await ledgerStateOf(environment);
-  } catch (cause) {
+  const ledger = await ledgerStateOf(environment).catch((cause: unknown) => {
     // A database that can't be reached is no reason to show nothing.
     if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
-    trouble = cause;
-  }
-  const from = name === undefined ? environment.origins.name : "named on the command line";
-  const keyState = await keyPresence(environment.keySource, env);
-  const used = { environment, from, keyState, ledger, isLedgerReadable: trouble === undefined };
+    return cause;
+  });
+  const trouble = ledger instanceof Failure ? ledger : undefined;
+  const used: Used = {
+    environment,
+    from: name === undefined ? environment.origins.name : "named on the command line",
+    keyState: await keyPresence(environment.keySource, env),
+    ledger: ledger instanceof Failure ? undefined : ledger,
+    isLedgerReadable: trouble === undefined,
+  };
   return { used, problem: conflict ?? trouble };
 }
 
@@ -96,12 +95,8 @@ async function ledgerStateOf(environment: Environment) {
   if (environment.ledgerServer === undefined && !exists(environment.ledgerPath)) return undefined;
   await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) return undefined;
-  return {
-    holder: await ledger.holder(LOCK),
-    lastRun: (await ledger.runs({ last: 1 })).at(-1),
-    bytes: await ledger.bytes(),
-    server: await ledger.workers?.facts(),
-  };
+  const [holder, runs] = [await ledger.holder(LOCK), await ledger.runs({ last: 1 })];
+  return { holder, lastRun: runs.at(-1), server: await ledger.workers?.facts() };
 }
 
 function exists(path: string): boolean {
@@ -122,10 +117,10 @@ function toDocument(
   time: (at: string) => string = (at) => at,
 ) {
   const { name, kind, baseUrl, keySource, origins, ledgerPath: path, ledgerServer } = environment;
-  const { holder, lastRun: run, bytes, server = null } = ledger ?? {};
-  const settings = SETTING_NAMES.map((setting) => {
-    return [setting, { value: shownValue(environment, setting), from: origins[setting] }] as const;
-  });
+  const { holder, lastRun: run, server = null } = ledger ?? {};
+  const settings = SETTING_NAMES.map(
+    (setting) => [setting, { value: shownValue(environment, setting), from: origins[setting] }] as const,
+  );
   return {
     ...{ name, from, kind },
     baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
@@ -138,10 +133,9 @@ function toDocument(
       ...(ledgerServer && { database: describeLedgerServer(ledgerServer), server }),
       isNew: isLedgerReadable ? ledger === undefined : null,
       /** `held by process 4711 since 28 Nov 03:00: tickets stream` */
-      lock: holder ? `held by ${describeHolder(holder)} since ${time(holder.since)}: ${holder.command}` : null,
+      lock: holder ? `held by ${describeHolding(holder, time)}` : null,
       /** `7f3a0c11 finished 28 Nov 03:04` */
       lastRun: run ? `${run.run} ${run.state} ${time(run.endedAt ?? run.createdAt)}` : null,
-      ...(bytes !== undefined && { bytes }),
     },
   };
 }
@@ -160,40 +154,31 @@ interface Shown {
   readonly cwd: string;
   /** Of the terminal. */
   readonly columns: number;
-  readonly configFiles: string;
 }
 
 function asText(
   { name, from, baseUrl, proxy, apiKey, settings, ledger }: ReturnType<typeof toDocument>,
-  { cwd, columns, configFiles }: Shown,
+  configFiles: string,
+  shown: Shown,
 ): string {
-  const { path, database, server, isNew, lock, lastRun, bytes } = ledger;
+  const { path, database, server, isNew, lock, lastRun } = ledger;
+  const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
   const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
     ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),
     ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
     ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, valueText(value), origin]),
   ];
-  const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ["ledger", `${valueText(database ?? path)}${newness}`],
     ["database", server && describeServer(server)],
-    ["folder", database && displayPath(dirname(path), cwd)],
+    ["folder", database && displayPath(dirname(path), shown.cwd)],
     ["lock", lock],
     ["last run", lastRun],
-    ["size", bytes === undefined ? undefined : describeBytes(bytes)],
     ["config", configFiles],
   ];
-  const lines = [
-    `${name}  (${displayOrigin(from, cwd)})`,
-    ...withOrigins(
-      rows.map(([setting = "", value = "", origin = ""]) => [setting, value, displayOrigin(origin, cwd)]),
-      columns,
-    ),
-    "",
-    ...facts.flatMap(([fact, value]) => (value == null ? [] : [`  ${fact.padEnd(8)}  ${value}`])),
-  ];
-  return `${lines.join("\n")}\n`;
+  const lines = facts.flatMap(([fact, value]) => (value == null ? [] : [`  ${fact.padEnd(8)}  ${value}\n`]));
+  return `${name}  (${displayOrigin(from, shown.cwd)})\n${withOrigins(rows, shown)}\n${lines.join("")}`;
 }
 
 /** `PostgreSQL 15.18, TLSv1.3, each commit on its disk` */
@@ -205,16 +190,9 @@ function describeServer({ version, tls, forgetful, standbys }: ServerFacts): str
   return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", safe].join(", ");
 }
 
-function listText(
-  environments: ReturnType<typeof listEnvironments>,
-  used: string | undefined,
-  { cwd, columns }: Shown,
-): string {
-  const rows = environments.map(({ name, origin }) => [
-    `${name === used ? "*" : " "} ${name}`,
-    displayOrigin(origin, cwd),
-  ]);
-  return `environments${used === undefined ? "" : " (* would be used)"}\n${withOrigins(rows, columns).join("\n")}\n`;
+function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, shown: Shown): string {
+  const rows = environments.map(({ name, origin }) => [`${name === used ? "*" : " "} ${name}`, origin]);
+  return `environments${used === undefined ? "" : " (* would be used)"}\n${withOrigins(rows, shown)}`;
 }
 
 function valueText(value: unknown): string {
@@ -224,11 +202,12 @@ function valueText(value: unknown): string {
 }
 
 /** In columns, or each row in words where the terminal is narrower: `baseUrl: https://example.com (the config)`. */
-function withOrigins(rows: readonly TableRow[], columns: number): readonly string[] {
+function withOrigins(of: readonly TableRow[], { cwd, columns }: Shown): string {
+  const rows = of.map((row) => [...row.slice(0, -1), displayOrigin(row.at(-1) ?? "", cwd)]);
   const widths = widthsOf(rows);
-  if (widths.reduce((sum, width) => sum + 2 + width, 0) > columns)
-    return rows.map((row) => `  ${row.slice(0, -1).join(": ")} (${row.at(-1)})`);
-  return rows.map((row) => `  ${inColumns(row, widths)}`);
+  const isNarrow = widths.reduce((sum, width) => sum + 2 + width, 0) > columns;
+  const inWords = (row: TableRow): string => `${row.slice(0, -1).join(": ")} (${row.at(-1)})`;
+  return rows.map((row) => `  ${isNarrow ? inWords(row) : inColumns(row, widths)}\n`).join("");
 }
 
 /** `tickets env --trust` */

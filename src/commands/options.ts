@@ -45,5 +45,5 @@ export type Options<Name extends keyof Given> = Pick<Given, Name | keyof Environ
 
 /** The options of a command that checks input. */
 export type InputOptions = Options<
-  "files" | "action" | "source" | "format" | "encoding" | "limit" | "order" | "maxInvalid" | "json" | "report"
+  "files" | "action" | "source" | "format" | "encoding" | "limit" | "order" | "maxInvalid" | "json"
 >;

@@ -20,7 +20,7 @@ import { describeBack, describeRows } from "./summary.ts";
 import { checkInput } from "./validate.ts";
 
 /** `output`: without it, or `-`, the actions go to standard output. `preview`: then they are written only to a file. */
-type PlanOptions = Omit<InputOptions, "report"> & Pick<Given, "output" | "preview">;
+type PlanOptions = InputOptions & Pick<Given, "output" | "preview">;
 
 /** Rows of each file that a preview shows. */
 const PREVIEWED = 5;

@@ -8,7 +8,6 @@ import { count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
-import { describeBytes } from "./words.ts";
 
 export async function prune(options: Options<"olderThan" | "waitLock" | "json">, context: Context): Promise<number> {
   const { reporter, cwd } = context;
@@ -30,4 +29,16 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   );
   if (options.json) reporter.out(`${JSON.stringify({ chunks, bytesBefore, bytesAfter })}\n`);
   return EXIT_CODES.ok;
+}
+
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** `1.2 MB` */
+function describeBytes(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }

@@ -1,19 +1,16 @@
-/** A report in words: what a command came to, or what the ledger knows of a run. */
+/** A report in words: what a stream came to, or what the ledger knows of a run. */
 
 import { hostname, release } from "node:os";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
-import type { RowCounts } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/progress.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
 import { cleanText, count, displayPath, number } from "../text.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
-import { describeExit } from "./exit-words.ts";
 import { fullTime, localTime } from "./local-time.ts";
 import { aboutSection, doubtSection, type Fact, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { describeStop, leadTo, NEXT } from "./run-end.ts";
@@ -21,34 +18,30 @@ import { describeActions, describeRows } from "./summary.ts";
 import type { Trace } from "./trace.ts";
 
 export interface Ended {
-  readonly verb: string;
   readonly startedAt: Date;
   /** Either this, or why it failed. */
   readonly exitCode: number;
   readonly failure: Failure | undefined;
 }
 
-/** What a command was asked, and did. */
-export async function commandReport(ended: Ended, context: Context): Promise<Report> {
-  const { verb, startedAt, exitCode, failure } = ended;
+/** What a stream was asked, and did. */
+export async function streamReport({ startedAt, exitCode, failure }: Ended, context: Context): Promise<Report> {
   const { environment, summary, checked, end, understood } = context.trace;
   const run = summary?.run ?? undefined;
-  const command = `tickets ${verb}`;
-  const result = failure === undefined ? resultOf(summary, checked) : "failed";
+  const result = failure === undefined && summary !== undefined ? resultOf(summary) : "failed";
   const subject: Subject = {
     ...{ environment, summary, checked, understood },
-    title: `${environment?.name ?? command}, ${localTime(startedAt)}: ${result}`,
-    made: `${command}${run === undefined ? "" : `, run ${run}`} · ${fullTime(startedAt)}`,
-    verdict: failure === undefined ? commandVerdict(exitCode, context) : failedVerdict(failure),
+    title: `${environment?.name ?? "tickets stream"}, ${localTime(startedAt)}: ${result}`,
+    made: `tickets stream${run === undefined ? "" : `, run ${run}`} · ${fullTime(startedAt)}`,
+    verdict: failure === undefined ? streamVerdict(exitCode, context) : failedVerdict(failure),
     figures: run && environment ? await runFigures(context, environment, run) : undefined,
     inputs: (checked?.plan ?? end?.run)?.inputs ?? [],
     facts: [
-      ["command", command],
-      ["exit code", describeExit(exitCode)],
+      ["exit code", String(exitCode)],
       ["began", localTime(startedAt)],
       ["took", durationText(Date.now() - startedAt.getTime())],
+      ["order", end && orderOf(end.run, end.lanes)],
     ],
-    order: end && orderOf(end.run, end.lanes),
   };
   return reportOf(subject, context);
 }
@@ -60,18 +53,17 @@ export function runReport(figures: RunFigures, environment: Environment, context
   const lead = actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
   const subject: Subject = {
     ...{ environment, summary, figures, checked: undefined, understood: [] },
-    title: `${environment.name}, ${localTime(run.createdAt)}: ${resultOf(summary, undefined)}`,
+    title: `${environment.name}, ${localTime(run.createdAt)}: ${resultOf(summary)}`,
     made: `run ${run.run} as the ledger has it · ${fullTime(new Date())}`,
     verdict: verdictOf(summary, counts.inFlight, [], next === null ? [] : [{ lead, command: next }]),
     inputs: run.inputs,
     facts: [
       ["state", run.state],
-      ["exit code", run.exitCode === undefined ? undefined : describeExit(run.exitCode)],
+      ["exit code", run.exitCode?.toString()],
       ["began", localTime(run.createdAt)],
-      ["ended", run.endedAt && localTime(run.endedAt)],
       ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
+      ["order", orderOf(run, new Set(chunks.map(({ lane }) => lane)).size)],
     ],
-    order: orderOf(run, new Set(chunks.map(({ lane }) => lane)).size),
   };
   return reportOf(subject, context);
 }
@@ -83,7 +75,6 @@ interface Subject
   readonly figures: RunFigures | undefined;
   readonly inputs: Parameters<typeof inputSection>[0];
   readonly facts: readonly Fact[];
-  readonly order: string | undefined;
 }
 
 function reportOf({ title, made, verdict, summary, figures, ...subject }: Subject, context: Context): Report {
@@ -106,7 +97,6 @@ function reportOf({ title, made, verdict, summary, figures, ...subject }: Subjec
         ...subject.facts,
         ["environment", environment && `${environment.name} (${where})`],
         ["ledger", environment && ledgerPlace(environment, cwd)],
-        ["order", subject.order],
         ["promises", output === null ? undefined : displayPath(output, cwd)],
         ["rejects", rejects.map((path) => displayPath(path, cwd)).join(", ") || undefined],
         ["report made by", `tickets ${version()}, ${system}`],
@@ -119,8 +109,7 @@ const orderOf = ({ options }: Run, lanes: number): string =>
   `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`;
 
 /** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
-function resultOf(summary: Summary | undefined, checked: CheckedInput | undefined): string {
-  if (summary === undefined) return checked === undefined ? "nothing to do" : foundIn(checked);
+function resultOf(summary: Summary): string {
   const { state, actions, resumed } = summary;
   if (state === "published") return `${number(actions.notSent)} published`;
   if (state === "dry run") return `dry run, ${number(actions.notSent)} to send`;
@@ -130,9 +119,6 @@ function resultOf(summary: Summary | undefined, checked: CheckedInput | undefine
   if (actions.accepted > 0) return `${number(actions.accepted)} accepted`;
   return resumed === null ? "nothing new" : "an earlier run finished, nothing new";
 }
-
-const foundIn = ({ problems: { errors, warnings } }: CheckedInput): string =>
-  `${count(errors, "error")}, ${count(warnings, "warning")}`;
 
 /** What was not sent counts invalid rows too, and leaves out what was sent already. Each links to the section that says more. */
 function tilesOf({ rows, actions }: Summary): readonly Tile[] {
@@ -155,22 +141,13 @@ const failedVerdict = ({ message, hint }: Failure): Verdict => ({
 
 const STOPS_SHOWN = 5;
 
-function commandVerdict(exitCode: number, { trace: { summary, checked, end }, env }: Context): Verdict {
-  if (summary !== undefined) {
-    const { next } = summary;
-    const commands = next === null ? [] : [{ lead: leadOf(end, summary), command: next }];
-    // Why it stopped, in the words of the terminal.
-    const why = end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];
-    return verdictOf({ ...summary, exitCode }, 0, why, commands);
-  }
-  if (checked === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
-  const { errors, warnings } = checked.problems;
-  return {
-    tone: errors > 0 ? "bad" : warnings > 0 ? "warning" : "good",
-    text: `The input is ${errors > 0 ? "invalid" : "valid"}: ${foundIn(checked)}.`,
-    lines: countLines(checked.plan.rows, count(checked.plan.actions.total, "action"), checked.plan.byAction),
-    commands: [],
-  };
+function streamVerdict(exitCode: number, { trace: { summary, end }, env }: Context): Verdict {
+  if (summary === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
+  const { next } = summary;
+  const commands = next === null ? [] : [{ lead: leadOf(end, summary), command: next }];
+  // Why it stopped, in the words of the terminal.
+  const why = end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];
+  return verdictOf({ ...summary, exitCode }, 0, why, commands);
 }
 
 /** Rejects are named only where there are some. */
@@ -182,16 +159,22 @@ function leadOf(end: RunEnd | undefined, summary: Summary): string {
   return leadTo(summary, stopped);
 }
 
-/** How a command or a run ended, or how the run stands now. */
+/** How a stream or a run ended, or how the run stands now. The counts are those of the terminal, with the same names. */
 function verdictOf(summary: Summary, inFlight: number, why: readonly string[], commands: readonly Command[]): Verdict {
   const { state, exitCode, resumed, rows, actions, byAction } = summary;
   const isDoubtful = actions.inDoubt > inFlight;
   const isUnderWay = state === "stopped" && exitCode === EXIT_CODES.ok;
-  const earlier = resumed === null ? [] : [`Run ${resumed.run} came first: ${describeActions(resumed.actions)}.`];
+  const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
   return {
     tone: isDoubtful ? "doubt" : isUnderWay ? "warning" : (TONES[exitCode] ?? "bad"),
     text: isDoubtful ? DOUBT : inFlight > 0 ? "The run is being sent." : HEADLINES[state](exitCode),
-    lines: [...why, ...earlier, ...countLines(rows, describeActions(actions, inFlight), byAction)],
+    lines: [
+      ...why,
+      ...(resumed === null ? [] : [`Run ${resumed.run} came first: ${describeActions(resumed.actions)}.`]),
+      `${describeRows(rows)}.`,
+      `${describeActions(actions, inFlight)}.`,
+      ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`]),
+    ],
     commands,
   };
 }
@@ -215,16 +198,10 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
   stopped: (exitCode) =>
     exitCode === EXIT_CODES.ok ? "The run is not finished yet." : "The run stopped before its end.",
   published: () => "Published: workers send it.",
-  // What an earlier run sent is not said of this input.
+  // An earlier run may have sent something.
   "nothing new": () => "Nothing new: nothing of this input was sent.",
   invalid: () => "The input is invalid: nothing of it was sent.",
   "dry run": () => "Dry run: nothing was sent.",
   adopted: () => "Recorded as already sent: nothing was sent.",
   abandoned: () => "Closed: the rest is not sent.",
 };
-
-/** The same counts as in the terminal, with the same names. */
-function countLines(rows: RowCounts, actions: string, byAction: Summary["byAction"]): readonly string[] {
-  const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
-  return [`${describeRows(rows)}.`, `${actions}.`, ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`])];
-}

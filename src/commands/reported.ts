@@ -1,4 +1,4 @@
-/** `--report`: has a command leave a page about what it did. */
+/** `--report` of a stream: a page about what it did. */
 
 import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
 import { resultsReportCommand } from "../next-command.ts";
@@ -8,43 +8,39 @@ import type { Context } from "./context.ts";
 import type { Given } from "./options.ts";
 import type { Ended } from "./report.ts";
 
-type Reportable = Partial<Pick<Given, "report" | "files" | "output" | "dryRun">>;
-
 /**
- * A command that also writes a page about what it did, where one is asked for, also where it fails. The exit code is the
- * command's: one whose report can't be written says so.
+ * Calls the command, and writes the page where one is asked for, also where it fails. The exit code is the command's, whatever
+ * becomes of the page.
  *
  * @throws Failure `usage` before anything else is done where the page has no place.
  */
-export function reported<O extends Reportable>(
-  name: "validate" | "stream" | "resume",
-  command: (options: O, context: Context) => Promise<number>,
-): (options: O, context: Context) => Promise<number> {
-  return async (options, context) => {
-    const { report, files = [], output, dryRun } = options;
-    if (report === undefined) return command(options, context);
-    // Loaded only here: few commands are asked for a report.
-    const { reportPath } = await import("../run/report.ts");
-    const path = await reportPath(context, report, { taken: [...files, output], isToSend: name !== "validate" });
-    const ended = { verb: dryRun ? `${name} --dry-run` : name, startedAt: new Date() };
-    try {
-      const exitCode = await command(options, context);
-      await write(path, { ...ended, exitCode, failure: undefined }, context);
-      return exitCode;
-    } catch (thrown) {
-      const failure = firstThrown(thrown);
-      if (failure instanceof Failure)
-        await write(path, { ...ended, exitCode: EXIT_CODES[failure.code], failure }, context);
-      throw thrown;
-    }
-  };
+export async function reported(
+  { report, files, output }: Pick<Given, "report" | "files" | "output">,
+  context: Context,
+  command: () => Promise<number>,
+): Promise<number> {
+  if (report === undefined) return command();
+  // Loaded only here: few commands are asked for a report.
+  const { reportPath } = await import("../run/report.ts");
+  const path = await reportPath(context, report, { taken: [...files, output], isToSend: true });
+  const startedAt = new Date();
+  try {
+    const exitCode = await command();
+    await write(path, { startedAt, exitCode, failure: undefined }, context);
+    return exitCode;
+  } catch (thrown) {
+    const failure = firstThrown(thrown);
+    if (failure instanceof Failure)
+      await write(path, { startedAt, exitCode: EXIT_CODES[failure.code], failure }, context);
+    throw thrown;
+  }
 }
 
 async function write(path: string, ended: Ended, context: Context): Promise<void> {
   const { reporter, cwd, trace } = context;
-  const { commandReport } = await import("./report.ts");
+  const { streamReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
-  const page = reportPage(await commandReport(ended, context));
+  const page = reportPage(await streamReport(ended, context));
   try {
     await writeWhole(path, page);
     reporter.info(`Report: ${displayPath(path, cwd)}`);

@@ -2,14 +2,14 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { resume as resumeRun } from "../run/resume.ts";
+import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
-import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
 import { endSending } from "./trace.ts";
 
-type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "report" | "json">;
+type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "json">;
 
-export const resume = reported("resume", async (options: ResumeOptions, context): Promise<number> => {
+export async function resume(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const { core, environment } = await openSettings(context, options);
@@ -24,4 +24,4 @@ export const resume = reported("resume", async (options: ResumeOptions, context)
     return EXIT_CODES.ok;
   }
   return endSending(end.summary, environment, options.json, context);
-});
+}

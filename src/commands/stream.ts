@@ -15,10 +15,13 @@ import { endSending } from "./trace.ts";
 type StreamOptions = InputOptions &
   Options<
     | ("dryRun" | "maxInvalid" | "resend" | "adopt" | "reason" | "yes" | "publish")
-    | ("maxDuration" | "waitLock" | "output" | "moveAside")
+    | ("maxDuration" | "waitLock" | "output" | "moveAside" | "report")
   >;
 
-export const stream = reported("stream", async (options: StreamOptions, context): Promise<number> => {
+export const stream = (options: StreamOptions, context: Context): Promise<number> =>
+  reported(options, context, () => sendInput(options, context));
+
+async function sendInput(options: StreamOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace, stop } = context;
   const { dryRun, resend, adopt, yes } = options;
@@ -45,7 +48,7 @@ export const stream = reported("stream", async (options: StreamOptions, context)
   });
   sayEnding(result, options.files, context);
   return endSending(result.summary, settings.environment, options.json, context);
-});
+}
 
 /** What there is to say of a stream beside what was said of its input and of each run. */
 function sayEnding({ summary, ending }: StreamResult, files: readonly string[], context: Context): void {

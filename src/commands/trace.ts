@@ -72,7 +72,7 @@ export function traceChecked(trace: Trace, checked: CheckedInput): void {
   trace.counts = { rows: { ...rows }, actions: { ...actions }, problems: { errors, warnings } };
 }
 
-type Ended = Pick<Invocation, "command" | "startedAt" | "durationMs" | "exitCode" | "error" | "warnings" | "version">;
+type Ended = Pick<Invocation, "command" | "startedAt" | "durationMs" | "exitCode" | "error" | "version">;
 
 /**
  * Writes the trace, where there is a ledger that takes it. Never throws.

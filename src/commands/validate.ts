@@ -9,12 +9,11 @@ import { count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
-import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
 
-export const validate = reported("validate", async (options: InputOptions, context): Promise<number> => {
+export async function validate(options: InputOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
   await using checked = await checkInput(options, context);
   const { plan, problems } = checked;
@@ -29,14 +28,10 @@ export const validate = reported("validate", async (options: InputOptions, conte
   }
   reporter.info(plan.rows.read === 0 ? `The input has no rows. ${found}` : `Valid. ${found}`);
   return EXIT_CODES.ok;
-});
+}
 
 /** What checking needs of an environment is used only where one is named. */
-export async function checkInput(
-  options: Omit<InputOptions, "report">,
-  context: Context,
-  onRow?: OnRow,
-): ReturnType<typeof planInput> {
+export async function checkInput(options: InputOptions, context: Context, onRow?: OnRow): ReturnType<typeof planInput> {
   const core = runContextOf(context);
   context.trace.files = options.files;
   const settings = await loadSettingsToCheck(core, options);

@@ -26,10 +26,8 @@ const WORDS: Words = {
   warning: ({ message }, { reporter }) => reporter.warn(message),
   "waiting for the lock": ({ holder }, { reporter }) =>
     reporter.info(
-      `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${localTime(holder.since)})`} …`,
-      {
-        event: "lock.waiting",
-      },
+      `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolding(holder, localTime)})`} …`,
+      { event: "lock.waiting" },
     ),
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is always announced: nothing is known to have been sent before.
@@ -124,9 +122,7 @@ const WORDS: Words = {
     context.trace.sending = undefined;
   },
   "nothing to work on": ({ isFirst, holder }, { reporter }) => {
-    const by =
-      holder &&
-      `; ${describeHolder(holder)} holds the ledger since ${localTime(holder.since)}: ${cleanText(holder.command, 200)}`;
+    const by = holder && `; the ledger is locked by ${describeHolding(holder, localTime)}`;
     reporter.info(
       `${isFirst ? "Nothing was published yet. Waiting for a first run" : "No run is open. Waiting for one"}${by ?? ""} …`,
     );
@@ -220,25 +216,11 @@ export const sayNeverSent = (environment: Environment, { reporter, cwd }: Pick<C
     `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
   );
 
-const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
-
-/** `1.2 MB` */
-export function describeBytes(bytes: number): string {
-  let [value, unit] = [bytes, 0];
-  while (value >= 1000 && unit < UNITS.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
-}
-
 const settledBefore = (run: string, { chunk, ...how }: Settlement): string =>
   `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how, localTimes())}.`;
 
-/** `process 4711 on db2` */
-export const describeHolder = ({ pid, host }: LockHolder): string =>
-  `process ${pid}${host === undefined ? "" : ` on ${cleanText(host, 100)}`}`;
-
 /** `process 4711 on db2 since 28 Nov 03:00: tickets stream` */
-export const describeHolding = (holder: LockHolder, time: (at: string) => string): string =>
-  `${describeHolder(holder)} since ${time(holder.since)}: ${cleanText(holder.command, 200)}`;
+export function describeHolding({ pid, host, since, command }: LockHolder, time: (at: string) => string): string {
+  const where = host === undefined ? "" : ` on ${cleanText(host, 100)}`;
+  return `process ${pid}${where} since ${time(since)}: ${cleanText(command, 200)}`;
+}

@@ -346,7 +346,6 @@ export interface Invocation {
   readonly run: string | undefined;
   /** Rows and actions, as the summary counts them. */
   readonly counts: { readonly [key: string]: Json } | undefined;
-  readonly warnings: number;
   readonly host: string;
   readonly who: string;
   readonly version: string;

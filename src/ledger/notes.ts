@@ -88,7 +88,7 @@ export const noteMethods = (database: Database): Notes => ({
     const ended = how === undefined ? sql`` : ENDED[how];
     const rows = await select<Invocation>(
       database.plain,
-      sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version
+      sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, host, who, version
           FROM invocations WHERE command IN ${words(commands)}${ended} ORDER BY id DESC LIMIT 1`,
       ["arguments", "files", "counts"],
     );

@@ -77,7 +77,7 @@ CREATE TABLE outputs (machine ${key} NOT NULL, path ${key} NOT NULL, kind ${text
   digest ${text} NOT NULL, run ${int}, input ${int}, PRIMARY KEY (machine, path))${keyed};
 
 CREATE TABLE invocations (id ${id}, started_at ${text} NOT NULL, duration_ms ${int} NOT NULL, command ${text} NOT NULL, arguments ${text} NOT NULL,
-  files ${text} NOT NULL, exit_code ${int} NOT NULL, error ${text}, run ${text}, counts ${text}, warnings ${int} NOT NULL,
+  files ${text} NOT NULL, exit_code ${int} NOT NULL, error ${text}, run ${text}, counts ${text},
   host ${text} NOT NULL, who ${text} NOT NULL, version ${text} NOT NULL)${table};
 CREATE TABLE warnings (digest ${key} PRIMARY KEY, reported_at ${text} NOT NULL)${keyed};
 CREATE TABLE statuses (run ${int} NOT NULL, chunk ${int} NOT NULL, place ${int} NOT NULL, status ${text} NOT NULL, since ${text} NOT NULL,

@@ -485,7 +485,7 @@ test(named("a publisher that stands still keeps no worker from ending a run, and
   while ((await server.query(`SELECT 1 FROM ${schema}.locks WHERE command LIKE 'tickets stream -%'`)).length === 0);
   const worker = startWorker(WAITING);
   await worker.says("is done: 60 accepted.");
-  const holder = /process \d+ on \S+ holds the ledger since \d+ \w{3,4} \d\d:\d\d: tickets stream -/;
+  const holder = /the ledger is locked by process \d+ on \S+ since \d+ \w{3,4} \d\d:\d\d: tickets stream -/;
   await worker.says(holder);
   expect(await stateOf(rig)).toEqual({ state: "finished", exit_code: "0" });
   const { stdout } = await tickets(["status", ...ENV]);

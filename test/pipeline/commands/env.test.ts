@@ -113,7 +113,7 @@ describe("tickets env", () => {
   });
 
   test.skipIf(IS_LEDGER_SHARED)(
-    "an existing ledger is not NEW; its lock, its last run and its size are reported",
+    "an existing ledger is not NEW; its lock and its last run are reported",
     async () => {
       const field = await openField();
       await field.write("events.csv", "eventId,currency\nE,EUR\n");

@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { completionScript } from "../../../src/cli/completion.ts";
-import { welcome } from "../../../src/cli/help.ts";
 import { buildProgram } from "../../../src/cli/program.ts";
 
 function programOf(columns: number): Command {
@@ -49,17 +48,6 @@ describe.each([80, 60, 40])("help on %i columns", (columns) => {
       expect(folded.filter((line) => !/^ {2}(?:tickets|source) /.test(line))).toEqual([]);
     },
   );
-});
-
-test.each([
-  [true, 80],
-  [true, 40],
-  [false, 0],
-])("the welcome fits a terminal (%s) of %i columns and names three commands to try", (isTTY, columns) => {
-  const lines = welcome({ isTTY, columns }).split("\n");
-  expect(lines.filter((line) => line.length > (columns || 80))).toEqual([]);
-  const tried = lines.flatMap((line) => /^ {2}tickets ([a-z]+) /.exec(`${line} `)?.[1] ?? []);
-  expect(tried).toEqual(["init", "validate", "stream"]);
 });
 
 test("where a description has no room beside its option it stands below", () => {
