@@ -86,7 +86,6 @@ function lookAt({ files, encoding }: InitOptions, { cwd, stdin, stop: signal, re
     stdin,
     signal,
     encoding,
-    onPassedOver: reporter.warn,
     onUtf8: ({ name }, declared) =>
       reporter.info(
         `${cleanText(name, 200)} is UTF-8, so --encoding ${cleanText(declared, 40)} is not declared for it.`,

@@ -28,8 +28,6 @@ export interface SamplingOptions {
   readonly signal: AbortSignal;
   /** The encoding of the files that are not UTF-8. */
   readonly encoding: string | undefined;
-  /** Called for matches of a glob that are not exports. */
-  readonly onPassedOver: (message: string) => void;
   /** Called for a file that is UTF-8, for which `encoding` does not count. */
   readonly onUtf8: (file: InputFile, encoding: string) => void;
 }
@@ -45,8 +43,8 @@ interface FoundSample {
  * @throws Failure `usage` for what can't be read, is empty, or holds actions already.
  */
 export async function samplesOf(names: readonly string[], options: SamplingOptions): Promise<readonly FoundSample[]> {
-  const { cwd, signal, onPassedOver } = options;
-  const files = await resolveInputs(names, { cwd, onPassedOver, signal });
+  const { cwd, signal } = options;
+  const files = await resolveInputs(names, { cwd, signal });
   if (files.length > 1 && files.some(({ path }) => path === "-"))
     throw new Failure(
       "usage",

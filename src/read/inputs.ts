@@ -17,8 +17,6 @@ export interface ResolveOptions {
   readonly cwd?: string | undefined;
   /** `--format`: the format of every input, whatever its name. */
   readonly inputFormat?: string | undefined;
-  /** Called for directories that a glob matches, and that are not read. */
-  readonly onPassedOver?: ((sentence: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,7 +30,7 @@ const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 /**
  * The inputs that the arguments of a command name, in their order; a glob's matches are sorted by name, with numbers as
  * numbers. An existing path wins over its meaning as a glob. Throws a usage failure for an input that is missing, unreadable,
- * a directory (unless a glob matches files too), a link that leads nowhere, a pipe that a glob matches, given twice, or of
+ * a directory, a link that leads nowhere, a pipe that a glob matches, given twice, or of
  * unknown format. Throws one for files that `tickets` wrote, too, as far as their first lines show it: promises, and rejects
  * that a glob named or that stand beside other files.
  */
@@ -69,29 +67,20 @@ function toInputFormat(text: string): InputFormat {
   });
 }
 
-async function namesOf(
-  pattern: string,
-  cwd: string,
-  { signal, onPassedOver }: ResolveOptions,
-): Promise<readonly string[]> {
+async function namesOf(pattern: string, cwd: string, { signal }: ResolveOptions): Promise<readonly string[]> {
   signal?.throwIfAborted();
   if (pattern === "-") return [pattern];
   refuseEmptyName(pattern);
   if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
-  const { files, directories } = await findMatches(pattern, cwd, signal);
-  const passedOver = directories.toSorted(compareNames).map((name) => shownName({ name }));
-  const names = passedOver.slice(0, 5).join(", ") + (passedOver.length > 5 ? ", …" : "");
-  const shown = cleanText(pattern, 300);
+  const files = await filesOf(pattern, cwd, signal);
   if (files.length === 0)
-    throw new Failure("usage", `No file matches ${shown}${names === "" ? "" : `, only directories do: ${names}`}.`, {
+    throw new Failure("usage", `No file matches ${cleanText(pattern, 300)}.`, {
       hint: "A relative pattern begins in the folder that the command runs in.",
     });
-  if (names !== "")
-    onPassedOver?.(
-      `${shown} matches ${passedOver.length === 1 ? "a directory, which is" : `${passedOver.length} directories, which are`} not read: ${names}.`,
-    );
   for (const name of files) await refusePipe(name, cwd);
-  return files.toSorted(compareNames);
+  // Runs of digits compare as numbers, so that updates-8.csv comes before updates-10.csv.
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  return files.toSorted((a, b) => compare(a, b) || (a < b ? -1 : 1));
 }
 
 /** Resolved, an empty name would be the working directory. */
@@ -109,20 +98,6 @@ async function refusePipe(name: string, cwd: string): Promise<void> {
     { hint: "Name it by itself, or narrow the glob." },
   );
 }
-
-/** Runs of digits compare as numbers, so that `updates-8.csv` comes before `updates-10.csv`; all else by its characters. */
-function compareNames(a: string, b: string): number {
-  const [one, other] = [placeOf(a), placeOf(b)];
-  if (one === other) return a < b ? -1 : 1;
-  return one < other ? -1 : 1;
-}
-
-/** A number of fewer digits is smaller, and stands before any other character. */
-const placeOf = (name: string): string =>
-  name.replace(/\d+/g, (run) => {
-    const digits = run.replace(/^0+/, "");
-    return `\0${String(digits.length).padStart(3, "0")}${digits}`;
-  });
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
 
@@ -222,49 +197,26 @@ async function beginningOf(input: InputFile): Promise<string> {
   return head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
 }
 
-/** What a glob matches: files, and whatever else has such a name and can't be read as a file. */
-
-interface Matches {
-  /** Everything but directories; dead links too. */
-  readonly files: readonly string[];
-  /** Directories under which nothing matches either. */
-  readonly directories: readonly string[];
-}
-
 /**
- * Looks for what `pattern` matches, so that nothing of it is left out in silence. Throws a usage failure for a directory
+ * The files that `pattern` matches, so that nothing of it is left out in silence. Throws a usage failure for a directory
  * on the way that can't be looked into.
  */
-async function findMatches(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<Matches> {
+async function filesOf(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
   const unreadable: { readonly path: string; readonly cause: unknown }[] = [];
-  const find = (followsLinks: boolean): Promise<string[]> =>
-    glob(pattern, {
-      cwd,
-      absolute: isAbsolute(pattern),
-      expandDirectories: false,
-      onlyFiles: followsLinks,
-      followSymbolicLinks: followsLinks,
-      fs: { readdir: listing(followsLinks, (path, cause) => unreadable.push({ path, cause })) },
-      ...(signal === undefined ? {} : { signal }),
-    });
-  // The first follows links to directories, the second finds the links themselves.
-  const found = new Set([...(await find(true)), ...(await find(false))].map((name) => name.replace(/(?<=.)\/$/, "")));
+  const found = await glob(pattern, {
+    cwd,
+    absolute: isAbsolute(pattern),
+    expandDirectories: false,
+    fs: { readdir: listing((path, cause) => unreadable.push({ path, cause })) },
+    ...(signal === undefined ? {} : { signal }),
+  });
   const [first] = unreadable;
   if (first !== undefined) throw fileFailure({ name: first.path }, first.cause);
-  const files: string[] = [];
-  const directories: string[] = [];
-  for (const name of found) ((await isDirectory(resolve(cwd, name))) ? directories : files).push(name);
-  return {
-    files,
-    directories: directories.filter((directory) => !files.some((file) => file.startsWith(`${directory}/`))),
-  };
+  return found;
 }
 
-/**
- * `readdir` for the glob. It shows everything but directories as files; otherwise the glob would skip pipes and dead
- * links.
- */
-function listing(followsLinks: boolean, onError: (path: string, cause: unknown) => void): typeof readDirectory {
+/** `readdir` for the glob. It shows pipes and dead links as files; otherwise the glob would skip them. */
+function listing(onError: (path: string, cause: unknown) => void): typeof readDirectory {
   const list = (
     path: string,
     options: { readonly withFileTypes: true },
@@ -272,26 +224,16 @@ function listing(followsLinks: boolean, onError: (path: string, cause: unknown) 
   ): void => {
     readDirectory(path, options, (error, entries = []) => {
       if (error !== null && error.code !== "ENOENT" && error.code !== "ENOTDIR") onError(path, error);
-      void shown(path, entries, followsLinks).then((all) => done(error, all));
+      void shown(path, entries).then((all) => done(error, all));
     });
   };
   return list as typeof readDirectory; // the only form that the glob calls
 }
 
-async function shown(path: string, entries: readonly Dirent[], followsLinks: boolean): Promise<Dirent[]> {
-  const all: Dirent[] = [];
+async function shown(path: string, entries: Dirent[]): Promise<Dirent[]> {
   for (const entry of entries) {
-    const isFollowed = followsLinks && entry.isSymbolicLink() && (await leadsSomewhere(join(path, entry.name)));
-    if (!entry.isDirectory() && !isFollowed) entry.isFile = () => true;
-    all.push(entry);
+    const leadsOn = entry.isSymbolicLink() && (await exists(join(path, entry.name)));
+    if (!entry.isDirectory() && !leadsOn) entry.isFile = () => true;
   }
-  return all;
+  return entries;
 }
-
-async function leadsSomewhere(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile() === true || found?.isDirectory() === true;
-}
-
-const isDirectory = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() === true;

@@ -60,7 +60,6 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   const files = await resolveInputs(options.files, {
     cwd,
     inputFormat: options.format,
-    onPassedOver: (message) => progress.happened({ kind: "warning", message }),
     signal,
   });
   const severities = severityTable(config.rules, ALL_RULES);
