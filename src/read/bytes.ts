@@ -4,16 +4,7 @@ import { createGunzip } from "node:zlib";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { type Compression, type InputFile, shownName } from "./input-file.ts";
-import {
-  type Clock,
-  type OpenedFile,
-  openFile,
-  openStream,
-  refuseEarlyEnd,
-  refuseUnfinished,
-  SYSTEM_CLOCK,
-  watchEnd,
-} from "./open-file.ts";
+import { type OpenedFile, openFile, openStream, refuseEarlyEnd, refuseUnfinished } from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 
 const BLOCK_BYTES = 64 * 1024;
@@ -24,7 +15,6 @@ export interface BytesOptions {
   /** What `-` reads (`process.stdin`). */
   readonly stdin?: Readable | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly clock?: Clock | undefined;
 }
 
 /** A usage failure for an error of the file system, in one sentence. */
@@ -153,15 +143,6 @@ export class ByteSource implements AsyncDisposable {
   /** Throws a usage failure when the file is not as it was when it was opened. */
   async refuseChanged(): Promise<void> {
     if (this.#raw.watched !== undefined) await refuseUnfinished(this.#file, this.#raw.watched);
-  }
-
-  /**
-   * Makes sure that the file is complete: one that changed just now is watched for a while. Throws a usage failure when
-   * it is still being written.
-   */
-  async believeEnd(): Promise<void> {
-    const { clock = SYSTEM_CLOCK, signal } = this.#options;
-    if (this.#raw.watched !== undefined) await watchEnd(this.#file, this.#raw.watched, clock, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

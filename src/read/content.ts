@@ -66,12 +66,12 @@ export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonl
   // UTF-16 has a NUL at every line end.
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
   if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
-  const { line, word } = asUtf8.first;
+  const { line, cell } = asUtf8.first;
   return [
     {
       rule: "looks-like-utf8",
       ...(format !== "json" && { line }),
-      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(word.toString(), 60)} would become ${quoted(decodeForMessage(word, encoding), 60)}.`,
+      message: `The file is read as ${encoding}, but all of it is valid UTF-8: ${quoted(cell, 60)} would become ${quoted(decodeForMessage(Buffer.from(cell), encoding), 60)}.`,
       hint: `Leave --encoding out, or declare encoding: utf-8 in csv of its source. If it really is ${encoding}, set this rule to off.`,
     },
   ];

@@ -225,15 +225,20 @@ const SAMPLE_BYTES = 40;
 
 /** The cell around a place as each likely encoding reads it, a line for each that has characters for all of it. */
 function readings(bytes: Buffer, at: number): string {
-  const before = /[^,;\t|"\n]*$/.exec(bytes.toString("latin1", Math.max(0, at - SAMPLE_BYTES), at))?.[0] ?? "";
-  const after = /^[^,;\t|"\n]*/.exec(bytes.toString("latin1", at, at + SAMPLE_BYTES))?.[0] ?? "";
-  const sample = Buffer.from(before + after, "latin1");
+  const from = Math.max(0, at - SAMPLE_BYTES);
+  const sample = Buffer.from(cellAround(bytes.toString("latin1", from, at + SAMPLE_BYTES), at - from), "latin1");
   const texts = new Map<string, string>();
   for (const encoding of LIKELY) {
     const text = decodeForMessage(sample, encoding);
     if (!/[\u0080-\u009f\ufffd]/.test(text) && !texts.has(text)) texts.set(text, encoding);
   }
   return [...texts].map(([text, encoding]) => `\n  ${encoding}: ${cleanText(text.trim(), 2 * SAMPLE_BYTES)}`).join("");
+}
+
+function cellAround(text: string, at: number): string {
+  const [before = ""] = /[^,;\t|"\n]*$/.exec(text.slice(0, at)) ?? [];
+  const [after = ""] = /^[^,;\t|"\n]*/.exec(text.slice(at)) ?? [];
+  return before + after;
 }
 
 function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
@@ -260,23 +265,22 @@ function countLineEnds(bytes: Buffer): number {
   return bytes.filter((byte) => byte === lineEnd).length;
 }
 
-/** Whether a text that is read in another encoding is valid UTF-8: of a legacy encoding that is next to impossible by chance. */
-
+/** More are not counted. */
 const MOST_COUNTED = 100;
-const LONGEST_WORD = 40;
-const LF = 10;
 
-/** Looks at the bytes as they are stored, up to the first one that is not UTF-8. */
+/**
+ * Whether a text that is read in another encoding is valid UTF-8: of a legacy encoding that is next to impossible by chance.
+ * Looks at the bytes as they are stored, up to the first one that is not UTF-8.
+ */
 export class Utf8Watch {
   /** All bytes so far are valid UTF-8 text. */
   isValid = true;
-  /** Characters beyond ASCII, up to `MOST_COUNTED`. */
+  /** Characters beyond ASCII. */
   characters = 0;
-  /** The first word with such a character. */
-  first: { readonly line: number; readonly word: Buffer } | undefined;
+  /** The first cell with such a character. */
+  first: { readonly line: number; readonly cell: string } | undefined;
   readonly #line: () => number;
-  /** The beginning of a character, whose end is in the next block. */
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
 
   /** @param line asked for once: the line in which the block begins that is looked at. */
   constructor(line: () => number) {
@@ -284,39 +288,32 @@ export class Utf8Watch {
   }
 
   take(block: Buffer): void {
-    if (!this.isValid) return;
-    if (this.#rest.length === 0 && isAscii(block)) {
-      this.isValid = !block.includes(0);
-      return;
-    }
-    const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
-    const complete = bytes.subarray(0, completeLength(bytes));
-    this.isValid = isUtf8(complete) && !complete.includes(0);
-    this.#rest = Buffer.from(bytes.subarray(complete.length));
-    if (!this.isValid) return;
-    this.first ??= this.#firstWord(complete);
-    for (let at = 0; this.characters < MOST_COUNTED && at < complete.length; at += 1)
-      if ((complete[at] ?? 0) >= 0xc0) this.characters += 1;
+    const text = this.#decode(block);
+    const at = text.search(/[^\0-\x7f]/);
+    this.isValid &&= !text.includes("\0");
+    if (at === -1) return;
+    const from = Math.max(0, at - SAMPLE_BYTES);
+    const sample = text.slice(from, at + SAMPLE_BYTES);
+    this.first ??= {
+      line: this.#line() + text.slice(0, at).split("\n").length - 1,
+      cell: cellAround(sample, at - from),
+    };
+    if (this.characters < MOST_COUNTED) this.characters += text.replace(/[\0-\x7f]+/g, "").length;
   }
 
   /** The text has ended. */
   end(): void {
-    if (this.#rest.length > 0) this.isValid = false;
+    this.#decode();
   }
 
-  #firstWord(bytes: Buffer): Utf8Watch["first"] {
-    const at = bytes.findIndex((byte) => byte >= 0x80);
-    if (at === -1) return undefined;
-    const before = bytes.subarray(Math.max(0, at - LONGEST_WORD), at);
-    const from = at - before.length + before.findLastIndex(isBetweenWords) + 1;
-    const after = bytes.subarray(at, at + LONGEST_WORD);
-    const length = after.findIndex(isBetweenWords);
-    const end = at + (length === -1 ? completeLength(after) : length);
-    const lineEnds = bytes.subarray(0, at).filter((byte) => byte === LF).length;
-    return { line: this.#line() + lineEnds, word: Buffer.from(bytes.subarray(from, end)) };
+  /** Nothing behind the first byte that is not UTF-8. */
+  #decode(block?: Buffer): string {
+    if (!this.isValid) return "";
+    try {
+      return this.#decoder.decode(block, { stream: block !== undefined });
+    } catch {
+      this.isValid = false;
+      return "";
+    }
   }
 }
-
-/** Blanks, delimiters and quotes. */
-const isBetweenWords = (byte: number): boolean =>
-  byte <= 0x20 || byte === 0x22 || byte === 0x2c || byte === 0x3b || byte === 0x7c;

@@ -179,7 +179,6 @@ export class Input implements AsyncDisposable {
     const isUnended = this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
     // A JSON array ends with its bracket and needs no line end.
     if (this.#hasEnded && this.#parser?.stopped === false && FORMATS[this.format].isOfLines && isUnended) {
-      await this.#source.believeEnd();
       this.unendedLine = this.#parser.lineEnds + 1;
     }
     await this.drain();

@@ -4,7 +4,6 @@ import { type BigIntStats, close, constants, fstat, open, ReadStream, read } fro
 import { stat } from "node:fs/promises";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
-import { setTimeout } from "node:timers/promises";
 import { isatty, ReadStream as TerminalStream } from "node:tty";
 import { promisify } from "node:util";
 import { errorCode, Failure } from "../failure.ts";
@@ -19,8 +18,8 @@ const GROWN_BYTES = 4 * 1024;
 const LEAST_BLOCK_BYTES = 32 * 1024;
 
 export interface OpenedFile extends AsyncDisposable {
-  /** The next bytes, about as many as asked for (64 KiB); undefined at the end. One call at a time. Ends with the signal's reason or an AbortError. */
-  read(size?: number): Promise<Buffer | undefined>;
+  /** The next bytes, up to 64 KiB of them; undefined at the end. One call at a time. Ends with the signal's reason or an AbortError. */
+  read(): Promise<Buffer | undefined>;
   /** Size as stored; 0 where that is not known, as for a pipe. */
   readonly size: number;
   /** Where it is a file. */
@@ -67,8 +66,9 @@ function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSig
   let taken = 0;
   let reading: Promise<unknown> = Promise.resolve();
 
-  async function readBlock(size: number): Promise<Buffer | undefined> {
-    const room = found.isFile() ? Math.min(size, Math.max(Number(found.size) - taken, 0) + GROWN_BYTES) : size;
+  async function readBlock(): Promise<Buffer | undefined> {
+    const left = found.isFile() ? Math.max(Number(found.size) - taken, 0) + GROWN_BYTES : BLOCK_BYTES;
+    const room = Math.min(BLOCK_BYTES, left);
     const buffer = Buffer.allocUnsafeSlow(room);
     let filled = 0;
     while (filled < room / 2) {
@@ -87,8 +87,8 @@ function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSig
   return {
     size: Number(found.size),
     watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
-    read(size = BLOCK_BYTES) {
-      const block = readBlock(size);
+    read() {
+      const block = readBlock();
       reading = block.catch(() => undefined); // reported to whom it was read for
       return block;
     },
@@ -106,9 +106,9 @@ function openedStream(stream: Readable, signal: AbortSignal | undefined, watched
   return {
     size: 0,
     watched,
-    async read(least = LEAST_BLOCK_BYTES) {
+    async read() {
       const gathered: Buffer[] = [];
-      for (let size = 0; size < Math.min(least, LEAST_BLOCK_BYTES); ) {
+      for (let size = 0; size < LEAST_BLOCK_BYTES; ) {
         const chunk = await chunks.next().catch((cause: unknown) => {
           signal?.throwIfAborted();
           throw cause;
@@ -158,25 +158,6 @@ export interface Watched {
   readonly look: () => Promise<Mark | undefined>;
 }
 
-/** What tells the time and waits. */
-export interface Clock {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-}
-
-export const SYSTEM_CLOCK: Clock = {
-  now: () => Date.now(),
-  wait: async (ms, signal) => {
-    await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
-  },
-};
-
-/** Younger than this, a file without a line end at its end may be about to grow. */
-const YOUNG_MS = 30_000;
-const WATCHED_MS = 3000;
-const LOOK_EVERY_MS = 250;
-
 /** @throws Failure `usage` when the file is not as it was when it was opened. */
 export async function refuseUnfinished(file: { readonly name: string }, { mark, look }: Watched): Promise<void> {
   const change = changeOf(mark, await look());
@@ -195,25 +176,6 @@ export function refuseEarlyEnd(file: { readonly name: string }, size: number, by
   throw new Failure("usage", `${shownName(file)} ended after ${bytesRead} of its ${size} bytes. None of it is used.`, {
     hint: "Run the command again. If it says the same, look at the file system that the file is on, or copy the file elsewhere.",
   });
-}
-
-/**
- * Watches the end of a file that was changed just now, before a last line without its line end is believed.
- *
- * @throws Failure `usage` when it changes meanwhile.
- */
-export async function watchEnd(
-  file: { readonly name: string },
-  watched: Watched,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const age = clock.now() - Number(watched.mark.mtimeNs / 1_000_000n);
-  for (let waited = 0; age < YOUNG_MS && waited < WATCHED_MS; waited += LOOK_EVERY_MS) {
-    await clock.wait(LOOK_EVERY_MS, signal);
-    await refuseUnfinished(file, watched);
-  }
-  await refuseUnfinished(file, watched);
 }
 
 function changeOf(before: Mark, now: Mark | undefined): string | undefined {
