@@ -27,28 +27,15 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
     const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, say allowEmpty: true in its source."];
     return [{ rule: "input-empty", message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }
-  if (rows === 0) return [...findingsOfEncoding(input), noRows(input)];
+  if (rows === 0) return [...findingsOfEncoding(input), NO_ROWS];
   return findingsOfText(input);
 }
 
-/** Some systems end lines with these. Here they end none, since they may stand inside a cell. */
-const OTHER_LINE_END = /[\u0085\u2028\u2029]/;
-
-function noRows({ header = [] }: Input): ContentFinding {
-  const [found] = OTHER_LINE_END.exec(header.join()) ?? [];
-  if (found === undefined)
-    return {
-      rule: "input-no-rows",
-      message: "The input has no rows: there is nothing to send.",
-      hint: "If there should be some, check what wrote it and export again.",
-    };
-  const code = `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
-  return {
-    rule: "input-no-rows",
-    message: `The input has no rows, but its header holds ${code}, which is not read as a line end: all of it is one line.`,
-    hint: "Export it again with a line feed at the end of each line.",
-  };
-}
+const NO_ROWS: ContentFinding = {
+  rule: "input-no-rows",
+  message: "The input has no rows: there is nothing to send.",
+  hint: "If there should be some, check what wrote it and export again.",
+};
 
 /** Findings about any text that was read to its end: an input, or the file of a lookup. */
 export const findingsOfText = (input: Input): readonly ContentFinding[] => [

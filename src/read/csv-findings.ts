@@ -36,8 +36,14 @@ function quoteHint({ delimiter, dialect }: KnownTable, text: string, { kind }: Q
   return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(delimiter)}, quotes: loose} in its source.`;
 }
 
-export function loneReturnRow(table: KnownTable, row: Buffer, line: number, column: number): Row {
-  return malformed(line, rawText(row), true, {
+export function loneReturnRow(
+  table: KnownTable,
+  row: Buffer,
+  line: number,
+  column: number,
+  bordersKnown: boolean,
+): Row {
+  return malformed(line, rawText(row), bordersKnown, {
     rule: "lone-carriage-return",
     message: `${columnName(table, column)} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.`,
     hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
@@ -87,7 +93,7 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
 /** A cell as a config may hold it, so that the line that is printed is right as it stands: unseen characters as escapes. */
 const asConfigText = (cell: string): string => escapeUnseen(JSON.stringify(cell));
 
-const LINE_BREAK = /\r\n|\n|\r/;
+const LINE_BREAK = /\r?\n/;
 
 /**
  * Lines of a file that a quoted cell has swallowed: one lone quote opens it, and another closes it rows later. A cell looks so
@@ -96,19 +102,17 @@ const LINE_BREAK = /\r\n|\n|\r/;
  * two columns any two: nothing is found.
  *
  * @param line on which the row begins.
- * @param countLineEnds in a cell, as the reader counts them.
  */
 export function rowsInCell(
   table: KnownTable,
   cells: readonly string[],
   line: number,
-  countLineEnds: (text: string) => number,
 ): readonly ReaderFinding[] | undefined {
   const { header = [], delimiter = "," } = table;
   const spaced = hasBlanks(header) || hasBlanks(cells);
   let firstLine = line;
   for (const [column, cell] of cells.entries()) {
-    const lastLine = firstLine + countLineEnds(cell);
+    const lastLine = firstLine + cell.split("\n").length - 1;
     if (lastLine > firstLine && looksLikeRows(cell, delimiter, spaced, column, cells.length))
       return [
         {

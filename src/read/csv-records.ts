@@ -1,7 +1,8 @@
 /** Tables as RFC 4180 has them, or as a source declares: where records and their cells begin and end is found on the bytes. */
 
+import { LF, lineEndsIn } from "./row-bytes.ts";
+
 const QUOTE = 0x22;
-const LF = 10;
 const CR = 13;
 
 /** What a source declares of how its tables are written. */
@@ -17,8 +18,6 @@ export interface DeclaredDialect {
 export interface CsvDialect extends DeclaredDialect {
   /** One ASCII character. */
   readonly delimiter: string;
-  /** Whether a CR that no LF follows ends a record too (files of old Macs). */
-  readonly crEndsRows: boolean;
 }
 
 /** How a record breaks the rules of quoting: a quote inside an unquoted cell, text after a closing quote, a quote that never closes. */
@@ -33,13 +32,11 @@ export interface QuoteFault {
 /**
  * Walks the records of a text in UTF-8. What `next` found stands in the fields, until it is called again.
  *
- * Records end in LF or CRLF, mixed as they come. CRs before an LF are part of the line end: programs that turn every LF into
- * CRLF, even in a CRLF, leave several. Blank lines are passed over.
+ * Records end in LF or CRLF, mixed as they come. Blank lines are passed over.
  */
 export class CsvRecords {
   readonly #bytes: Buffer;
   readonly #delimiter: number;
-  readonly #crEndsRows: boolean;
   readonly #escape: number;
   readonly #comment: number;
   readonly #isLoose: boolean;
@@ -73,7 +70,6 @@ export class CsvRecords {
     this.#bytes = bytes;
     this.atLine = line;
     this.#delimiter = dialect.delimiter.charCodeAt(0);
-    this.#crEndsRows = dialect.crEndsRows;
     this.#escape = dialect.escape?.charCodeAt(0) ?? NO_BYTE;
     this.#comment = dialect.comment?.charCodeAt(0) ?? NO_BYTE;
     this.#isLoose = dialect.quotes === "loose";
@@ -139,7 +135,7 @@ export class CsvRecords {
             } else if (!this.#isLoose || this.#endsCell(at + 1)) break;
           } else if (byte === LF || byte === CR) {
             this.hasBreak = true;
-            if (this.#endsLine(at)) lines += 1;
+            if (byte === LF) lines += 1;
           } else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
             marks |= ESCAPED;
             at += 1;
@@ -148,11 +144,8 @@ export class CsvRecords {
         to = at;
         at += 1;
         byte = bytes[at] ?? LF;
-        if (byte === CR && !this.#crEndsRows) {
-          at = this.#behindReturns(at);
-          byte = bytes[at] ?? LF;
-          if (byte !== LF) return this.#break("text-after", place, lines);
-        } else if (byte !== delimiter && byte !== LF && byte !== CR) return this.#break("text-after", place, lines);
+        const isEnd = byte === delimiter || byte === LF || (byte === CR && this.#isReturnOfEnd(at));
+        if (!isEnd) return this.#break("text-after", place, lines);
       } else {
         for (;;) {
           while (byte !== delimiter && byte !== LF && byte !== CR && byte !== QUOTE) {
@@ -167,11 +160,10 @@ export class CsvRecords {
             byte = bytes[at] ?? LF;
             continue;
           }
-          if (byte !== CR || this.#crEndsRows) break;
-          at = this.#behindReturns(at);
-          byte = bytes[at] ?? LF;
-          if (byte === LF) break;
+          if (byte !== CR || this.#isReturnOfEnd(at)) break;
           if (this.returnIn === -1) this.returnIn = place / 3;
+          at += 1;
+          byte = bytes[at] ?? LF;
         }
       }
       bounds[place] = from;
@@ -201,16 +193,9 @@ export class CsvRecords {
     return byte === this.#delimiter || byte === LF || byte === CR;
   }
 
-  /** Whether the line break at a place in quotes ends a physical line. */
-  #endsLine(at: number): boolean {
-    if (!this.#crEndsRows) return this.#bytes[at] === LF;
-    return this.#bytes[at] === CR || this.#bytes[at - 1] !== CR;
-  }
-
-  #behindReturns(at: number): number {
-    let behind = at;
-    while (this.#bytes[behind] === CR) behind += 1;
-    return behind;
+  /** Whether the CR at a place belongs to a line end, whose LF may be still to come. */
+  #isReturnOfEnd(at: number): boolean {
+    return (this.#bytes[at + 1] ?? LF) === LF;
   }
 
   /** Ends a record whose quotes are wrong where they are even; false where that is still to come. */
@@ -222,11 +207,12 @@ export class CsvRecords {
     for (; end < bytes.length; end += 1) {
       const byte = bytes[end];
       if (byte === QUOTE) isQuoted = !isQuoted;
-      else if (!isQuoted && (byte === LF || (this.#crEndsRows && byte === CR))) break;
+      else if (!isQuoted && byte === LF) break;
     }
     if (end === bytes.length && !this.#isEnd) return false;
-    if (!isQuoted) while (bytes[end - 1] === CR) end -= 1;
-    this.end = end;
+    this.at = Math.min(end + 1, bytes.length);
+    this.atLine += lineEndsIn(bytes.subarray(this.start, this.at));
+    this.end = !isQuoted && bytes[end - 1] === CR ? end - 1 : end;
     return true;
   }
 
@@ -244,10 +230,14 @@ export class CsvRecords {
     return "";
   }
 
+  /** The record as it stands there. */
+  get raw(): Buffer {
+    return this.#bytes.subarray(this.start, this.end);
+  }
+
   /** The record for whoever shows it, or reads it again. */
   get bytes(): Buffer {
-    const bytes = this.#bytes.subarray(this.start, this.end);
-    return this.#isRfc || this.fault !== undefined ? bytes : Buffer.from(toRecord(this.cells(), this.#delimiter));
+    return this.#isRfc || this.fault !== undefined ? this.raw : Buffer.from(toRecord(this.cells(), this.#delimiter));
   }
 
   /** The record as RFC 4180 has it, which is the one way of writing that whatever reads a row again knows. */
@@ -255,7 +245,6 @@ export class CsvRecords {
     return this.#isRfc ? text : toRecord(this.cells(), this.#delimiter);
   }
 
-  /** The record as it stands there. */
   get text(): string {
     return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", this.start, this.end);
   }
@@ -312,11 +301,11 @@ const DOUBLED = 1;
 const ESCAPED = 2;
 const HIGH = 4;
 
-/** The cells of one record without its line end; what is wrong with a quote instead. */
-export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | QuoteFault {
-  const records = new CsvRecords(Buffer.from(record), 1, dialect, true);
+/** The cells of one record without its line end; undefined where a quote is wrong. */
+export function cellsOfRecord(record: string, delimiter: string): string[] | undefined {
+  const records = new CsvRecords(Buffer.from(record), 1, { delimiter }, true);
   records.next();
-  return records.fault ?? records.cells();
+  return records.fault === undefined ? records.cells() : undefined;
 }
 
 /** The record of RFC 4180 that holds the cells. */

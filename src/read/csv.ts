@@ -12,12 +12,10 @@ import {
   rowsInCell,
   secondHeaderRow,
 } from "./csv-findings.ts";
-import { type CsvDialect, CsvRecords, cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
+import { type CsvDialect, CsvRecords, type DeclaredDialect } from "./csv-records.ts";
 import {
   CellsRow,
-  EMPTY,
   fitted,
-  MAX_ROW_BYTES,
   type Row,
   type RowParser,
   rowTooLong,
@@ -25,6 +23,7 @@ import {
   type UnevenRows,
   wholeCells,
 } from "./row.ts";
+import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
 
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
@@ -38,7 +37,6 @@ export interface CsvOptions {
 }
 
 const QUOTE = 0x22;
-const LF = 10;
 const CR = 13;
 /** `sep=;`, also in quotes, or with the delimiters that a spreadsheet adds. */
 const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
@@ -46,9 +44,9 @@ const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
 /**
  * Reads CSV strictly, each row with its physical line and its text.
  *
- * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
- * makes the row malformed: it may be the end of another. Blank lines are passed over, also of blanks, and so is a first line `sep=;`, by
- * which spreadsheets declare the delimiter. A row over 1 MiB ends the reading.
+ * Rows end in LF or CRLF, mixed as they come. A CR in an unquoted cell makes the row malformed: it may be the end of another.
+ * Blank lines are passed over, also of blanks, and so is a first line `sep=;`, by which spreadsheets declare the delimiter. A row
+ * over 1 MiB ends the reading.
  */
 export class CsvParser implements RowParser {
   readonly #headerLineWanted: number;
@@ -90,9 +88,7 @@ export class CsvParser implements RowParser {
   }
 
   get lineEnds(): number {
-    const open =
-      this.#table === undefined ? 0 : lineEndsIn(this.#carry.toString("latin1"), this.#table.dialect.crEndsRows);
-    return this.#line - 1 + open;
+    return this.#line - 1 + lineEndsIn(this.#carry);
   }
 
   take(block: Buffer): Row[] {
@@ -114,30 +110,62 @@ export class CsvParser implements RowParser {
     return [row];
   }
 
-  /** Passes over blank lines to the header, learns the dialect from it, and reads on. */
+  /** Passes over titles and blank lines to the header, learns the dialect from it, and reads on. */
   #readHeader(bytes: Buffer, isEnd: boolean): Row[] {
-    let start = 0;
-    for (;;) {
-      const isTitle = this.#line < this.#headerLineWanted; // quotes above the header mean nothing
-      const isComment = bytes[start] === this.#dialect.comment?.charCodeAt(0);
-      const dialect = isTitle || isComment ? undefined : { ...this.#dialect, delimiter: this.#delimiter };
-      const line = firstRow(bytes, start, dialect, isEnd);
-      if (line === undefined) return this.#waitForEnd(bytes.subarray(start));
-      const text = bytes.toString("utf8", start, line.end);
-      const isSeparator = this.#declaresDelimiter(text);
+    let at = 0;
+    while (this.#line < this.#headerLineWanted) {
+      const end = bytes.indexOf(LF, at); // quotes above the header mean nothing
+      if (end === -1 && !isEnd) return this.#waitForEnd(bytes.subarray(at));
+      const title = bytes.toString("utf8", at, end === -1 ? bytes.length : end);
       // A rejects file of the source has no titles.
-      const isHeader = !isTitle || (this.#line === 1 && text.includes(REASON_COLUMN));
-      if (isHeader && !isSeparator && !isComment && text !== "") return this.#acceptHeader(bytes, start, line, isEnd);
-      if (start === bytes.length) return this.#waitForEnd(EMPTY);
-      this.#line += isTitle ? 1 : line.lineEnds;
-      start = line.next;
+      if (this.#line === 1 && title.includes(REASON_COLUMN)) break;
+      if (end === -1) return this.#waitForEnd(EMPTY);
+      this.#declaresDelimiter(title);
+      this.#line += 1;
+      at = end + 1;
     }
+    const records = new CsvRecords(bytes.subarray(at), this.#line, this.#dialectBy(","), isEnd);
+    while (records.next()) {
+      const text = records.raw.toString();
+      if (this.#declaresDelimiter(text)) continue;
+      this.#line = records.line;
+      const dialect = this.#dialectBy(detectDelimiter(text));
+      return this.#acceptHeader(bytes.subarray(at + records.start), dialect, isEnd);
+    }
+    this.#line = records.atLine;
+    return this.#waitForEnd(bytes.subarray(at + records.at));
+  }
+
+  #dialectBy(delimiter: string): CsvDialect {
+    return { ...this.#dialect, delimiter: this.#delimiter ?? delimiter };
+  }
+
+  /** Takes the record at the beginning of `bytes` for the header, and reads on. */
+  #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean): Row[] {
+    const record = new CsvRecords(bytes, this.#line, dialect, isEnd);
+    if (!record.next()) return this.#waitForEnd(bytes);
+    const { raw, line, fault, returnIn } = record;
+    const known = { header: undefined, delimiter: dialect.delimiter };
+    if (raw.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(line, raw, false));
+    if (fault !== undefined) return this.#stopAt(quoteFaultRow(known, raw, line, fault));
+    if (returnIn !== -1) return this.#stopAt(loneReturnRow(known, raw, line, returnIn, false));
+    const cells = record.cells();
+    if (!this.#hasHeader && !cells.includes(REASON_COLUMN)) {
+      const names = Array.from(cells.keys(), (at) => String(at + 1));
+      this.#table = new Table(names, dialect, false);
+      return this.#readRows(bytes, this.#table, isEnd);
+    }
+    this.#table = new Table(cells, dialect);
+    this.headerLine = line;
+    this.#line = record.atLine;
+    return this.#readRows(bytes.subarray(record.at), this.#table, isEnd);
   }
 
   /** Keeps the beginning of a row, a copy: the block may be reused, and a few bytes must not keep it in memory. */
   #waitForEnd(open: Buffer): Row[] {
     this.#carry = open.length === 0 ? EMPTY : Buffer.from(open);
-    return lengthOfOpen(open) > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
+    // The last byte may be the CR of its line end.
+    return open.length > MAX_ROW_BYTES + 1 ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
   }
 
   #declaresDelimiter(text: string): boolean {
@@ -146,28 +174,6 @@ export class CsvParser implements RowParser {
     // What was added delimits the rows, too.
     this.#delimiter ??= added || declared;
     return true;
-  }
-
-  #acceptHeader(bytes: Buffer, start: number, line: FirstRow, isEnd: boolean): Row[] {
-    const record = bytes.subarray(start, line.end);
-    if (record.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(this.#line, record, false));
-    const delimiter = this.#delimiter ?? detectDelimiter(record.toString());
-    const dialect = { ...this.#dialect, delimiter, crEndsRows: line.endsInCr };
-    const cells = cellsOfRecord(record, dialect);
-    if (!Array.isArray(cells))
-      return this.#stopAt(quoteFaultRow({ header: undefined, delimiter }, record, this.#line, cells));
-    if (this.#hasHeader || cells.includes(REASON_COLUMN)) {
-      this.#table = new Table(cells, dialect);
-      this.headerLine = this.#line;
-      this.#line += line.lineEnds;
-      return this.#readRows(bytes.subarray(line.next), this.#table, isEnd);
-    }
-    this.#table = new Table(
-      Array.from(cells.keys(), (at) => String(at + 1)),
-      dialect,
-      false,
-    );
-    return this.#readRows(bytes.subarray(start), this.#table, isEnd);
   }
 
   /** Reads the rows that end in `bytes`. */
@@ -218,7 +224,7 @@ class Table implements TableText, KnownTable {
     const { line, count, returnIn } = records;
     if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
     if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
-    if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
+    if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn, true);
     this.#padding ??= count - this.columns;
     if (count !== this.columns && !this.#differsAtEnd(records))
       return cellCountRow(this, records.bytes, line, records.cells());
@@ -233,7 +239,7 @@ class Table implements TableText, KnownTable {
       ? wholeCells(text, this).map((cell) => cell.trim())
       : fitted(records.trimmed(raw, wanted), this.columns);
     if (!records.hasBreak) return new CellsRow(line, cells, text, this);
-    const swallowed = rowsInCell(this, records.cells(), line, (cell) => lineEndsIn(cell, this.dialect.crEndsRows));
+    const swallowed = rowsInCell(this, records.cells(), line);
     return new CellsRow(line, cells, text, this, swallowed);
   }
 
@@ -258,58 +264,6 @@ class Table implements TableText, KnownTable {
     return this.delimiter === "," && cells.some((cell, at) => /^\d{2}$/.test(cell) && /\d$/.test(cells[at - 1] ?? ""));
   }
 }
-
-type FirstRow = NonNullable<ReturnType<typeof firstRow>>;
-
-/**
- * The row at `start`, while it is not known yet how rows end; undefined when its end is still to come.
- *
- * @param dialect undefined where quotes mean nothing.
- */
-function firstRow(bytes: Buffer, start: number, dialect: HeaderDialect | undefined, isEnd: boolean) {
-  let isQuoted = false;
-  let lfs = 0;
-  let crs = 0;
-  for (let at = start; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      const isInside = at > start && !isEdge(bytes[isQuoted ? at + 1 : at - 1], dialect?.delimiter);
-      if (isQuoted && bytes[at + 1] === QUOTE) at += 1;
-      else if (dialect !== undefined && (dialect.quotes !== "loose" || !isInside)) isQuoted = !isQuoted;
-    } else if (isQuoted && byte === dialect?.escape?.charCodeAt(0)) {
-      if (bytes[at + 1] === QUOTE || bytes[at + 1] === byte) at += 1;
-    } else if (byte === LF) {
-      lfs += 1;
-      if (!isQuoted) return { end: at, next: at + 1, endsInCr: false, lineEnds: lfs };
-    } else if (byte === CR) {
-      if (at + 1 === bytes.length && !isEnd) return undefined;
-      const lfFollows = bytes[at + 1] === LF;
-      if (!lfFollows) crs += 1;
-      if (isQuoted) continue;
-      if (lfFollows) return { end: at, next: at + 2, endsInCr: false, lineEnds: lfs + 1 };
-      return { end: at, next: at + 1, endsInCr: at + 1 < bytes.length, lineEnds: lfs + crs };
-    }
-  }
-  if (!isEnd) return undefined;
-  return { end: bytes.length, next: bytes.length, endsInCr: false, lineEnds: lfs };
-}
-
-type HeaderDialect = DeclaredDialect & { readonly delimiter: string | undefined };
-
-/** Whether a cell may begin behind a byte, or end before it. */
-const isEdge = (byte: number | undefined, delimiter: string | undefined): boolean =>
-  byte === undefined || byte === LF || byte === CR || byte === delimiter?.charCodeAt(0);
-
-/** Bytes of a row so far: a CR at its end may be part of its line end, whose LF is still to come. */
-function lengthOfOpen(row: Buffer): number {
-  let { length } = row;
-  while (row[length - 1] === CR) length -= 1;
-  return length;
-}
-
-/** Physical line ends. */
-const lineEndsIn = (text: string, crEndsRows: boolean): number =>
-  text.split(crEndsRows ? /\r\n|\n|\r/ : "\n").length - 1;
 
 const CANDIDATES = [",", ";", "\t", "|"] as const;
 

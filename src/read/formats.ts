@@ -47,9 +47,9 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
 };
 
 /** What standard input holds, by its first character; a table where that tells nothing. */
-export function formatOf(beginning: Buffer): InputFormat {
-  const first = beginning.find((byte) => byte > 0x20);
-  return INPUT_FORMATS.find((format) => FORMATS[format].firstCharacter?.charCodeAt(0) === first) ?? "csv";
+export function formatOf(beginning: string): InputFormat {
+  const [first] = beginning.trimStart();
+  return INPUT_FORMATS.find((format) => first !== undefined && FORMATS[format].firstCharacter === first) ?? "csv";
 }
 
 /**

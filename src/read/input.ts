@@ -5,11 +5,12 @@ import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import type { CsvOptions } from "./csv.ts";
-import { bomEncoding, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
+import { bomEncoding, decodeForMessage, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
-import { EMPTY, type Row, type RowParser, type UnevenRows } from "./row.ts";
+import type { Row, RowParser, UnevenRows } from "./row.ts";
+import { EMPTY } from "./row-bytes.ts";
 
 const ROWS_PER_BATCH = 1000;
 
@@ -41,6 +42,7 @@ export async function openInput(file: InputFile, options: OpenInputOptions = {})
 
 export class Input implements AsyncDisposable {
   readonly file: InputFile;
+  readonly format: InputFormat;
   /** Canonical name of the encoding it is read in. */
   readonly encoding: string;
   /** There is nothing in it, or nothing but blanks. */
@@ -51,11 +53,9 @@ export class Input implements AsyncDisposable {
   readonly asUtf8: Utf8Watch | undefined;
   readonly #source: ByteSource;
   readonly #options: OpenInputOptions;
-  readonly #csvOptions: CsvOptions;
+  readonly #parser: RowParser;
   /** The text in UTF-8. */
   readonly #blocks: AsyncGenerator<Buffer, void>;
-  #format: InputFormat | undefined;
-  #parser: RowParser | undefined;
   #lastByte: number | undefined;
   /** Rows that were read and not given yet. */
   #rows: Row[] = [];
@@ -76,39 +76,39 @@ export class Input implements AsyncDisposable {
     this.#options = options;
     // Rejects are UTF-8 and RFC 4180, whatever a source or a flag says of what they come from, and without a byte order mark too.
     const isRejects = showRejects(firstNames(head.toString("latin1")));
-    this.#csvOptions = { ...options.csv, ...(isRejects && { dialect: undefined }) };
+    const csv = { ...options.csv, ...(isRejects && { dialect: undefined }) };
     this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
-    const lineEnds = (): number => this.#parser?.lineEnds ?? 0;
-    if (this.encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
     const { encoding } = this;
-    this.#blocks = toUtf8(watched(head, rest, this.asUtf8), { encoding, name: shownName(file), lineEnds, isRejects });
-  }
-
-  get format(): InputFormat {
-    return this.#format ?? "csv";
+    this.format = file.format === "detect" ? formatOf(decodeForMessage(head, encoding)) : file.format;
+    const name = shownName(file);
+    const parser = FORMATS[this.format].parser({ ...csv, rows: options.rows, name });
+    this.#parser = parser;
+    if (encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => parser.lineEnds + 1);
+    const lineEnds = (): number => parser.lineEnds;
+    this.#blocks = toUtf8(watched(head, rest, this.asUtf8), { encoding, name, lineEnds, isRejects });
   }
 
   /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
   get header(): readonly string[] | undefined {
-    return this.#parser?.header;
+    return this.#parser.header;
   }
 
   /** Physical line of the header. */
   get headerLine(): number | undefined {
-    return this.#parser?.headerLine;
+    return this.#parser.headerLine;
   }
 
   get delimiter(): string | undefined {
-    return this.#parser?.delimiter;
+    return this.#parser.delimiter;
   }
 
   get unevenRows(): readonly UnevenRows[] {
-    return this.#parser?.unevenRows ?? [];
+    return this.#parser.unevenRows ?? [];
   }
 
   /** Which columns become cells from now on; all where it is undefined. */
   set wanted(columns: readonly boolean[] | undefined) {
-    if (this.#parser !== undefined) this.#parser.wanted = columns;
+    this.#parser.wanted = columns;
   }
 
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
@@ -125,11 +125,8 @@ export class Input implements AsyncDisposable {
 
   /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
   async readHeader(): Promise<void> {
-    const { rows } = this.#options;
+    const parser = this.#parser;
     let head = await this.#next();
-    this.#format = this.file.format === "detect" ? formatOf(head ?? EMPTY) : this.file.format;
-    const parser = FORMATS[this.#format].parser({ ...this.#csvOptions, rows, name: shownName(this.file) });
-    this.#parser = parser;
     // Blanks beyond the first block are read as any text.
     if (head?.every((byte) => byte <= 0x20) === true) {
       const after = await this.#next();
@@ -139,11 +136,11 @@ export class Input implements AsyncDisposable {
     this.#hasEnded = this.isEmpty;
     if (head !== undefined) this.#rows = parser.take(head);
     while (!parser.hasBegun && !parser.stopped && !this.#hasEnded) await this.#advance();
-    const { headerLine, delimiter } = this.#csvOptions;
+    const { headerLine, delimiter } = this.#options.csv ?? {};
     const { header, headerLine: line = 1 } = parser;
     if (header !== undefined && headerLine === undefined && !showRejects(header))
       refuseStrangeHeader(this.file, { header, line, isSplitAsDeclared: delimiter !== undefined }, this.#rows[0]);
-    if (!parser.hasBegun && FORMATS[this.#format].isOfLines && typeof headerLine === "number" && parser.lineEnds > 0)
+    if (!parser.hasBegun && FORMATS[this.format].isOfLines && typeof headerLine === "number" && parser.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
@@ -158,7 +155,7 @@ export class Input implements AsyncDisposable {
   async #advance(): Promise<void> {
     const block = await this.#next();
     this.#hasEnded = block === undefined;
-    this.#rows = (block === undefined ? this.#parser?.end() : this.#parser?.take(block)) ?? [];
+    this.#rows = block === undefined ? this.#parser.end() : this.#parser.take(block);
   }
 
   /**
@@ -173,12 +170,12 @@ export class Input implements AsyncDisposable {
         await setImmediate();
         this.#options.signal?.throwIfAborted();
       }
-      if (this.#hasEnded || this.#parser?.stopped === true) break;
+      if (this.#hasEnded || this.#parser.stopped === true) break;
       await this.#advance();
     }
     const isUnended = this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
     // A JSON array ends with its bracket and needs no line end.
-    if (this.#hasEnded && this.#parser?.stopped === false && FORMATS[this.format].isOfLines && isUnended) {
+    if (this.#hasEnded && this.#parser.stopped === false && FORMATS[this.format].isOfLines && isUnended) {
       this.unendedLine = this.#parser.lineEnds + 1;
     }
     await this.drain();

@@ -2,10 +2,10 @@ import { JSON_BYTES } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { CUT_OFF, toObjectRow } from "./json-row.ts";
-import { EMPTY, MAX_ROW_BYTES, malformed, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
+import { malformed, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
+import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
 
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
-const LF = 10;
 
 export interface JsonOptions {
   /** What messages call the file. */
@@ -184,12 +184,6 @@ function endOfItem(bytes: Buffer, from: number): number | undefined {
     else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
   }
   return undefined;
-}
-
-function lineEndsIn(bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
-  return count;
 }
 
 /** As many lists are named, and as long may their keys be. */

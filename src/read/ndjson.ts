@@ -1,8 +1,8 @@
 import { Failure } from "../failure.ts";
 import { toObjectRow } from "./json-row.ts";
-import { EMPTY, MAX_ROW_BYTES, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
+import { type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
+import { EMPTY, LF, MAX_ROW_BYTES } from "./row-bytes.ts";
 
-const LF = 10;
 const CR = 13;
 
 /** Reads one JSON object a line; blank lines are passed over. A line that is wrong says nothing about the next. */

@@ -127,7 +127,5 @@ export function refuseStrangeHeader(
 
 const DELIMITERS = [",", ";", "\t", "|"] as const;
 
-function widthOf(record: string | undefined, delimiter: string): number {
-  const cells = cellsOfRecord(record ?? "", { delimiter, crEndsRows: false });
-  return Array.isArray(cells) ? cells.length : 0;
-}
+const widthOf = (record: string | undefined, delimiter: string): number =>
+  cellsOfRecord(record ?? "", delimiter)?.length ?? 0;

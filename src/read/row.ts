@@ -72,8 +72,8 @@ interface MalformedRow {
 
 /** The cells of a record that was read as a row before, without the marks of `safeCsv`. */
 export function wholeCells(record: string, { delimiter, columns, isGuarded }: TableText): readonly string[] {
-  const cells = cellsOfRecord(record, { delimiter, crEndsRows: false });
-  if (!Array.isArray(cells)) throw new Error("no quote of a row is wrong");
+  const cells = cellsOfRecord(record, delimiter);
+  if (cells === undefined) throw new Error("no quote of a row is wrong");
   fitted(cells, columns);
   return isGuarded ? cells.map(unguardCell) : cells;
 }
@@ -140,13 +140,8 @@ export interface UnevenRows {
   readonly firstLine: number;
 }
 
-/** A row or line longer than this (1 MiB, in UTF-8) is a problem instead of a row. */
-export const MAX_ROW_BYTES = 1024 * 1024;
-
 /** As much of a malformed row is kept, for reports and the rejects file. */
 export const MAX_RAW_BYTES = 64 * 1024;
-
-export const EMPTY = Buffer.alloc(0);
 
 /** The bytes as text, at most the first 64 KiB of them. */
 export function rawText(bytes: Buffer): string {

@@ -219,13 +219,4 @@ describe("an input that holds nothing", () => {
     await field.write(name, content);
     expect((await field.stream([name])).said).toContain(reported);
   });
-
-  test.each([["\u2029", "U+2029"]])("a table whose lines end by %j is said to be one line", async (end, code) => {
-    const field = await openField();
-    await field.write("events.csv", `eventId,currency,note${end}E-1,EUR,${end}`);
-    const { said, summary } = await field.stream(["events.csv"]);
-    expect(summary?.actions.total).toBe(0);
-    expect(said).toContain("input-no-rows");
-    expect(said).toContain(`its header holds ${code}, which is not read as a line end: all of it is one line.`);
-  });
 });
