@@ -25,7 +25,7 @@ export const KINDS: Readonly<Record<FieldKind, Kind>> = {
   currency: text(currencyFault, { enum: CURRENCY_CODES }),
   latitude: degrees("latitude-range", 90),
   longitude: degrees("longitude-range", 180),
-  u64: { read: readTime, judge: u64Fault, keywords: { type: "integer", minimum: 0 } },
+  u64: { read: readTime, judge: u64Fault, keywords: { type: "integer", minimum: 0, maximum: U64_MAX } },
   nftId: formed(/^\S+-[0-9]+-[0-9]+$/, () =>
     fault(
       "nft-id-invalid",
