@@ -1,23 +1,22 @@
 /** The columns whose values decide what a row gives. `expect` lists their values, and `when` asks which of them give the action. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { cleanText } from "../text.ts";
 import type { Column } from "./evidence.ts";
 import type { View } from "./fields.ts";
-import { areLogStates, areStatuses, namesLoss, namesRowKind, says } from "./header-words.ts";
+import { areLogStates, areStatuses, namesLoss, namesOrder, namesRowKind, says } from "./header-words.ts";
 import { called, followsRefunds, type Roles } from "./roles.ts";
-import { isOfEvents } from "./row-action.ts";
-import { eachAsked } from "./ticket-rules.ts";
+import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
 import {
   ask,
-  type Comment,
   type Entry,
   flow,
+  inQuotes,
   type Line,
   listOf,
   MOST_VALUES,
   rowsText,
+  template,
   text,
   type Value,
   valuesText,
@@ -25,9 +24,9 @@ import {
 
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
- * `blank`: would be one of these but is empty in all rows. `entry`: in a file of sales, whether and when there was one.
+ * `blank`: would be one of these but is empty in all rows.
  */
-type Role = "status" | "mark" | "blank" | "entry";
+type Role = "status" | "mark" | "blank";
 
 export type Deciding = Readonly<Record<Role, readonly Column[]>>;
 
@@ -36,7 +35,7 @@ export function decidingOf(columns: readonly Column[], action: ActionName): Deci
   const status = of("status");
   // The surest first: by their names, then by what their values say.
   const named = [...called("status", status), ...status.filter(({ name }) => says(name, "status"))];
-  return { status: [...new Set([...named, ...status])], mark: of("mark"), blank: of("blank"), entry: of("entry") };
+  return { status: [...new Set([...named, ...status])], mark: of("mark"), blank: of("blank") };
 }
 
 function roleOf(column: Column, action: ActionName): Role | undefined {
@@ -46,14 +45,15 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isLog = action === "scannedTicket" || action === "checkedInTicket";
   const isState = says(name, "status");
   if (isOfEvents(action)) return isState && hasFewValues ? "status" : undefined;
-  const saysLoss = !isLoss && namesLoss(name) && timeKind !== "other";
+  const namesOther = isSale && column.mayBeId && says(name, "original") && !namesOrder(name);
+  const saysLoss = !isLoss && (namesLoss(name) || namesOther) && timeKind !== "other";
   const saysEntry = isLog && says(name, "logState");
   if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysEntry ? "blank" : undefined;
   const values = [...column.values.keys()];
   const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
   const isStatus =
     isState ||
-    (isFlag && saysLoss) ||
+    (isFlag && saysLoss && !namesOther) ||
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
     ((isSale || isLog) && areStatuses(values)) ||
@@ -61,8 +61,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     ((isSale || isLoss) && namesRowKind(name) && values.length > 1);
   if (isStatus && hasFewValues) return "status";
   if (saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
-  if (saysEntry && times === undefined) return "mark";
-  return isSale && timeKind === "entry" && (times !== undefined || isFlag) ? "entry" : undefined;
+  return saysEntry && times === undefined ? "mark" : undefined;
 }
 
 /**
@@ -70,11 +69,13 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
  * gives an action, otherwise as a warning.
  *
  * @param more - what is expected of other columns.
+ * @param isNested - whether tickets are in a list in a list.
  */
 export function expectLines(
   more: readonly Line[],
   columns: readonly Column[],
   blanks: readonly Column[] = [],
+  isNested = false,
 ): readonly Line[] {
   const statuses = columns
     .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
@@ -88,8 +89,15 @@ export function expectLines(
     value: text(""),
     note: "as in all rows of this file; a row with something there that gives an action is an error",
   }));
-  const block = [...more, ...statuses, ...empty];
+  const all = [...more, ...statuses, ...empty];
+  const block = isNested ? all.flatMap(ofOuterItem) : all;
   return block.length === 0 ? [] : [{ key: "expect", value: { block } }];
+}
+
+/** Of a list in a list, `expect` looks at the items of the outer one. */
+function ofOuterItem(line: Line): readonly Line[] {
+  if ("comment" in line) return [line];
+  return line.key.startsWith("item.") ? [] : [{ ...line, key: line.key.replace(/^outer\./, "item.") }];
 }
 
 const textsIn = ({ values, filled, rows }: Column): readonly string[] =>
@@ -105,8 +113,17 @@ export function currencyExpected({ currency, allRows }: Roles): readonly Entry[]
   return [{ key: currency.name, value: ask(asked) }];
 }
 
-/** What is expected of a number of tickets that is 1 in every row: two tickets would go as one. */
-export function oneExpected({ one }: Roles): readonly Entry[] {
+/** What is expected of the numbers of tickets: those that no rule counts by would be taken for 1. */
+export function countsExpected({ one, counted, counts, items }: Roles): readonly Entry[] {
+  if (counted !== undefined) {
+    const value = inQuotes(`{${[...(items?.slice(1).map(() => "item") ?? []), items?.at(-1), "length"].join(".")}}`);
+    return [{ key: counted.name, value, note: "a row with another number of tickets than its list is an error" }];
+  }
+  if (items !== undefined)
+    return counts.map(({ name }) => {
+      const asked = `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items.join(".")} a row of the file, and run tickets init again`;
+      return { key: name, value: ask(asked) };
+    });
   if (one === undefined) return [];
   const texts = textsIn(one);
   const note = "each row is one ticket; a row with another number is an error, as it would be sent as one";
@@ -119,38 +136,27 @@ export function itemsOf(
   why: string,
   deciding: Deciding,
   fields: readonly Line[],
-): readonly (Value | Comment)[] {
-  const { refunds } = roles;
+  item: MakeItem,
+): readonly Value[] {
+  const { refund } = roles;
   const status = deciding.status.filter((column) => !followsRefunds(column, roles));
-  if (isOfEvents(action)) return [actionItem(action, why, statusShown(deciding), fields)];
+  const mark = deciding.mark.filter((column) => refund === undefined || column !== roles.original);
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
-  if (action !== "soldTicket")
-    return [actionItem(action, why, whenLines(laterTests(status, deciding.mark, ofTime)), fields)];
+  if (action !== "soldTicket") return [item(action, why, whenLines(laterTests(status, mark, ofTime)), fields)];
   // Of several statuses the surest says whether there was a sale.
   const sold = status.slice(0, 1).map((column): Test => {
     const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
     return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
   });
   const when =
-    refunds === undefined
+    refund === undefined
       ? whenLines(sold)
-      : whenLines([...sold, [refunds.name, flow({ not: BELOW_ZERO })]], "guess: a refund is no sale");
-  const each = roles.items === undefined ? [] : eachAsked(roles);
-  // The file does not say whether an entry is a scan or the end of a ticket's life.
-  const entries = deciding.entry.map((column) => ({
-    comment: `# ${cleanText(column.name, 40)} may be an entry (${valuesText(column, 4)}): add checkedInTicket, which ends a ticket's life, or scannedTicket, with a when.`,
-  }));
-  return [
-    actionItem(action, why, [...when, ...each], fields),
-    ...entries,
-    ...lossItems(status, deciding.mark, roles, ofTime),
-  ];
+      : whenLines([...sold, [refund.column.name, refund.sold]], "guess: a refund is no sale");
+  return [item(action, why, when, fields), ...lossItems(status, mark, roles, ofTime, item)];
 }
 
 /** What a column must hold, as YAML. */
 type Test = readonly [name: string, value: string];
-
-const BELOW_ZERO = flow({ below: "0" });
 
 const whenLines = (tests: readonly Test[], note?: string): readonly Line[] =>
   tests.length === 0 ? [] : [{ key: "when", value: flow(Object.fromEntries(tests)), note }];
@@ -179,8 +185,9 @@ function lossItems(
   mark: readonly Column[],
   roles: Roles,
   ofRow: Column | undefined,
+  item: MakeItem,
 ): readonly Value[] {
-  const { refunds } = roles;
+  const { refund, original } = roles;
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
@@ -190,33 +197,37 @@ function lossItems(
       flow({ [column.name]: ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`) }),
     ),
     ...mark.map(({ name, values, times }) => {
-      const other = times === undefined ? `, {not: ${[...values.keys()][0]}}` : "";
+      const other = times === undefined && name !== original?.name ? `, {not: ${[...values.keys()][0]}}` : "";
       return flow({ [name]: ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`) });
     }),
   ];
-  const [only, ...more] = refunds === undefined ? losses : [...losses, flow({ [refunds.name]: BELOW_ZERO })];
+  const [only, ...more] = refund === undefined ? losses : [...losses, flow({ [refund.column.name]: refund.back })];
   if (only === undefined) return [];
   const when: Entry = { key: "when", value: more.length === 0 ? only : { items: [only, ...more] } };
   const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
   // A refund is a row of its own.
-  const time = mark.find(({ times }) => times !== undefined) ?? (refunds === undefined ? undefined : ofRow);
-  const fields = time === undefined ? [] : [timeRule(time, roles)];
-  return [actionItem("invalidatedTicket", losses.length === 0 ? "guess: a refund" : doubt, [when], fields)];
+  const time = mark.find(({ times }) => times !== undefined) ?? ((refund ?? original) ? ofRow : undefined);
+  const fields: readonly Line[] = [
+    ...(original === undefined
+      ? []
+      : [{ key: "ticketId", value: template(original), note: "guess: the ticket that was sold" }]),
+    ...(time === undefined ? [] : [timeRule(time, roles)]),
+  ];
+  return [item("invalidatedTicket", losses.length === 0 ? "guess: a refund" : doubt, [when], fields)];
 }
-
-/** Of events a status is shown, and its condition is left to the user. */
-const statusShown = ({ status: [status] }: Deciding): readonly Comment[] =>
-  status === undefined
-    ? []
-    : [{ comment: `#when: {${cleanText(status.name, 40)}: …}   # in this file: ${valuesText(status)}` }];
 
 /** An item of the list of actions. */
-export function actionItem(
-  key: ActionName,
-  note: string | undefined,
-  before: readonly Line[],
-  fields: readonly Line[],
-): Value {
-  const block = [...before, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
-  return { block: [{ key, value: { block }, note }] };
-}
+type MakeItem = (key: ActionName, note: string, before: readonly Line[], fields: readonly Line[]) => Value;
+
+/** Of a list in a list, each action looks into the inner one, and has the rules that its source could not have. */
+export const itemMaker =
+  ({ items = [] }: Roles, shared: readonly Line[]): MakeItem =>
+  (key, note, before, fields) => {
+    const each = items.slice(1, 2).map((list) => ({ key: "each", value: flow({ path: `item.${list}` }) }));
+    const own = new Set(fields.map((line) => ("key" in line ? line.key : "")));
+    const takes = fieldsTaken(key);
+    const added = shared.filter((line) => "key" in line && takes.has(line.key) && !own.has(line.key));
+    const all = [...added, ...fields];
+    const block = [...before, ...each, ...(all.length === 0 ? [] : [{ key: "fields", value: { block: all } }])];
+    return { block: [{ key, value: { block }, note }] };
+  };

@@ -7,7 +7,16 @@ import { datesIn } from "../map/file-date.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import { isTotalsWord } from "../map/totals.ts";
-import { isIdName, minorUnitsIn, namesTime, says, type TimeKind, timeKindOf } from "./header-words.ts";
+import {
+  isIdName,
+  minorUnitsIn,
+  namesBlock,
+  namesCount,
+  namesTime,
+  says,
+  type TimeKind,
+  timeKindOf,
+} from "./header-words.ts";
 
 /** The beginning of an export. */
 export interface Sample {
@@ -20,8 +29,13 @@ export interface Sample {
   readonly isWhole: boolean;
   /** Paths of lists in JSON rows; undefined for a table. */
   readonly lists?: readonly string[] | undefined;
-  /** The list of tickets whose items are the rows: what is in one is called `item.…`, or `item` if it is a text. */
-  readonly items?: string | undefined;
+  /**
+   * The list of tickets whose items are the rows, behind the lists that it is in: what is in a ticket is called `item.…`, or
+   * `item` if it is a text, and what is in the list around it `outer.…`.
+   */
+  readonly items?: readonly string[] | undefined;
+  /** Of each row, how many items its list has. */
+  readonly beside?: readonly number[] | undefined;
   /** Where it is not the comma. */
   readonly delimiter?: string | undefined;
   /** Where it is not UTF-8. */
@@ -124,6 +138,8 @@ export interface Evidence extends Sample {
   readonly empty: readonly Column[];
   /** The word of a line of totals, where there is one. */
   readonly totals: { readonly column: string; readonly text: string } | undefined;
+  /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
+  readonly fillDown: readonly string[];
   /** What was looked at: `all 3 rows`. */
   readonly allRows: string;
   /** Whether `{file.date}` has one in the file's name. */
@@ -133,7 +149,11 @@ export interface Evidence extends Sample {
 
 export function evidenceOf(sample: Sample): Evidence {
   const trimmed = sample.rows.map((cells) => cells.map((cell) => cell.trim()));
-  const rows = trimmed.filter((cells) => !isOfTotals(cells));
+  const given = trimmed.filter((cells) => !isOfTotals(cells));
+  const blocks = sample.lists === undefined ? blocksIn(sample.header, given) : [];
+  const rows = given.map((cells) => [...cells]);
+  for (const at of blocks)
+    for (const [row, cells] of rows.entries()) if (cells[at] === "") cells[at] = rows[row - 1]?.[at] ?? "";
   const columns = sample.header.map((header, index) =>
     columnOf(
       header.trim(),
@@ -149,11 +169,27 @@ export function evidenceOf(sample: Sample): Evidence {
     columns,
     all: usable.filter(({ filled }) => filled > 0),
     empty: usable.filter(({ filled }) => filled === 0),
+    fillDown: blocks.flatMap((at) => sample.header[at]?.trim() ?? []),
     totals: totalsIn(sample.header, trimmed.find(isOfTotals)),
     allRows: allRowsText(rows.length, sample),
     hasFileDate: datesIn(sample.fileName).length === 1,
     column: (name) => columns.find((column) => column.name === name),
   };
+}
+
+/**
+ * Columns of orders or events that are filled in the first row and not in all, and those that are filled in the same rows;
+ * without amounts, which may be those of the whole block.
+ */
+function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly number[] {
+  const filledIn = header.map((_name, at) => rows.map((cells) => (cells[at] === "" ? "." : "x")).join(""));
+  const isBlock = (filled: string): boolean => /^x+\..*$/.test(filled);
+  const blocks = new Set(filledIn.filter((filled, at) => isBlock(filled) && namesBlock(header[at] ?? "")));
+  return [...header.keys()].filter((at) => {
+    const name = header[at]?.trim() ?? "";
+    const isUsable = /^[^{}]+$/.test(name) && header.filter((other) => other.trim() === name).length === 1;
+    return isUsable && blocks.has(filledIn[at] ?? "") && !says(name, "price", "inAll") && !namesCount(name);
+  });
 }
 
 export function hasColumn({ header, lists = [] }: Sample, name: string): boolean {
@@ -174,7 +210,8 @@ function totalsIn(header: readonly string[], totals: readonly string[] = []) {
 }
 
 function allRowsText(rows: number, { items, isWhole }: Sample): string {
-  if (items !== undefined) return `all ${rows} items of ${items}`;
+  if (items !== undefined)
+    return rows === 1 ? `the only item of ${items.join(".")}` : `all ${rows} items of ${items.join(".")}`;
   if (!isWhole) return `the first ${rows} rows`;
   return rows === 1 ? "the only row" : `all ${rows} rows`;
 }

@@ -43,9 +43,12 @@ const GUESSES = {
       const note = `or ${template(id)}, if that is one: ${shown}`;
       return [{ key: "eventId", value: ask("the id of the event"), note }];
     },
-    missing({ action }) {
+    missing({ action, roles }) {
       const value = ask("the id of the event: no column has such a name");
-      return [{ key: "eventId", value, ofThisFile: isOfEvents(action) ? undefined : "eventId" }];
+      // Of what is around a list of tickets it may be called no more than id.
+      const [id, ...others] = roles.all.filter((column) => isIdName(column.name) && column.mayBeId && !column.isUnique);
+      const note = id && `or ${template(id)}, if that is one: ${differText(id)}${alsoText(others)}`;
+      return [{ key: "eventId", value, note, ofThisFile: isOfEvents(action) ? undefined : "eventId" }];
     },
   },
   ticketId: {

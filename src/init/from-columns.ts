@@ -4,14 +4,14 @@ import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { askedIn } from "../map/template.ts";
 import { cleanText } from "../text.ts";
-import { actionItem, currencyExpected, decidingOf, expectLines, itemsOf, oneExpected } from "./conditions.ts";
+import { countsExpected, currencyExpected, decidingOf, expectLines, itemMaker, itemsOf } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
 import { type Roles, rolesOf } from "./roles.ts";
 import { fieldColumns, fieldsTaken, isOfEvents, ownActions, type Taken, takenFor } from "./row-action.ts";
 import { eachLines } from "./ticket-rules.ts";
 import { isTimeField, orderTimeOf, zoneLines } from "./time-rules.ts";
-import { ask, type Comment, type Entry, flow, inQuotes, type Line, text, valuesText } from "./yaml.ts";
+import { ask, type Comment, type Entry, flow, inQuotes, type Line, listOf, text, valuesText } from "./yaml.ts";
 
 /** What stands under the name of a source, around its `match`. */
 export interface Body {
@@ -93,7 +93,7 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
   const each = eachLines(roles, isSale);
   const expected = [
     ...(fieldsTaken(action).has("price") ? currencyExpected(roles) : []),
-    ...(isSale ? oneExpected(roles) : []),
+    ...(isSale ? countsExpected(roles) : []),
   ];
   const happensNowAndThen =
     !isSale && fieldsTaken(action).has("orderTime") && time.columns.some(({ filled, rows }) => filled < rows);
@@ -102,7 +102,8 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
     Object.values(deciding).some(({ length }) => length > 0) ||
     each.length > 0 ||
     (isSale && roles.one !== undefined) ||
-    roles.refunds !== undefined ||
+    roles.fillDown.length > 0 ||
+    roles.refund !== undefined ||
     roles.totals !== undefined ||
     expected.some(({ value }) => typeof value === "string" && askedIn(value) !== undefined) ||
     happensNowAndThen;
@@ -119,23 +120,32 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const event = actionItem("newEvent", "with the first row of each event", [], eventRules(view));
-  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields)];
+  const isNested = (roles.items ?? []).length > 1;
+  const item = itemMaker(roles, isNested ? source : []);
+  const event = item("newEvent", "with the first row of each event", [], eventRules(view));
+  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields, item)];
+  const expect = isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank, isNested);
   return {
     comments: isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : [],
     rules: [
       ...csvLines(roles),
+      ...blocksFilled(roles),
       ...listsShown(roles),
       ...zoneLines(used, roles),
       ...each,
-      ...(isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank)),
+      ...expect,
       ...totalsSkipped(roles),
-      ...(source.length === 0 ? [] : [{ key: "fields", value: { block: source } }]),
+      ...(source.length === 0 || isNested ? [] : [{ key: "fields", value: { block: source } }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
       { key: "actions", value: { items } },
     ],
   };
 }
+
+const blocksFilled = ({ fillDown }: Evidence): readonly Entry[] =>
+  fillDown.length === 0
+    ? []
+    : [{ key: "fillDown", value: listOf(fillDown.map(text)), note: "guess: filled in the first row of a block only" }];
 
 const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
   totals === undefined

@@ -17,7 +17,7 @@ function plainText(text: string): string {
 
 /** `Order Date/Time` and `orderDateTime` → order, date, time; `N° billet` → n, billet. */
 export const wordsOf = (name: string): readonly string[] =>
-  plainText(name.replace(/^item\.|[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
+  plainText(name.replace(/^(?:item|outer)\.|[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
 
@@ -35,12 +35,12 @@ export const WORDS = {
     "evento spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
   userId:
     "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
-    "courriel correo client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
+    "courriel correo customer buyer client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
   price:
     "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis endpreis verkaufspreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
   orderTime:
     "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale dateofpurchase bookingdate bookedat bookedon paidat paidon paymentdate paymenttime transactiondate transactiontime " +
-    "purchasetime saletime salesdate bookingtime datesold dateordered datepaid boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +
+    "purchasetime saletime salesdate bookingtime datesold dateordered datepaid placedat placedon boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +
     "bestelldatum kaufdatum verkaufsdatum verkauft verkauftam buchungsdatum zahlungsdatum zahldatum bezahltam gekauft gekauftam bestellt bestelltam gebuchtam bestellzeit kaufzeit " +
     "datedevente datevente datedachat dateachat datedecommande datecommande commandele achetele venduele vendule datedivendita datadivendita datavendita datadiacquisto dataacquisto datadordine dataordine " +
     "fechadeventa fechaventa fechadecompra fechacompra datadavenda datavenda datadacompra datacompra compradoem vendidoem verkoopdatum aankoopdatum besteldatum verkochtop gekochtop besteldop " +
@@ -128,6 +128,8 @@ const NAMES = {
     /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/,
     /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/,
   ],
+  /** The ticket that is given back or exchanged. */
+  original: /^(?:orig\w*|ursprung\w*|ursprueng\w*)$/,
   /** An order as a whole; what was bought together, and what came in for it. */
   inOrder: new RegExp(
     `^(?:(?:${ORDER})\\w*|basket|cart|checkout|payment|revenue|umsatz|warenkorb\\w*|panier|fattura|carrello|factura|cesta|winkelwagen)$`,
@@ -170,6 +172,12 @@ export const isOrderName = (name: string): boolean => ORDER_NAME.test(joinedWord
 /** Whether a column may tell one order from another. */
 export const namesOrder = (name: string): boolean =>
   isOrderName(name) || (says(name, "inOrder") && !says(name, "notOrder"));
+
+const EVENT_NAMES: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.eventName.split(" ")]);
+/** Whether a column may be filled once for several rows below each other: an order's, an event's. */
+export const namesBlock = (name: string): boolean => isOrderName(name) || EVENT_NAMES.has(joinedWords(name));
+const COUNT_NAMES: ReadonlySet<string> = new Set(WORDS.quantity.split(" "));
+export const namesCount = (name: string): boolean => COUNT_NAMES.has(joinedWords(name));
 
 /** Whole texts by which a column is taken for a status, or for the result of a scan. What they mean, the user says. */
 const STATUSES =

@@ -108,7 +108,7 @@ function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["r
 /** Why an amount may be what several tickets cost. An amount of an item is that item's. */
 function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined): string | undefined {
   if (price.name.startsWith("item.")) return undefined;
-  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items);
+  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items?.join("."));
   const why =
     (quantity === undefined ? sharedInOrders(price, roles) : undefined) ??
     (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);

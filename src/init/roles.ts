@@ -9,6 +9,7 @@ import {
   joinedWords,
   minorUnitsIn,
   namesLoss,
+  namesOrder,
   namesTicketList,
   namesTickets,
   runsOf,
@@ -73,12 +74,23 @@ export interface Roles extends Evidence {
   readonly counts: readonly Column[];
   /** The only column named like a number of tickets, where it says 1 in every row beside a ticket's id. */
   readonly one: Column | undefined;
+  /** A number of tickets beside a list of as many. */
+  readonly counted: Column | undefined;
   /** The id of a row that is an order of several tickets. */
   readonly order: Column | undefined;
-  /** The price, where it is negative in some rows: they give something back. */
-  readonly refunds: Column | undefined;
+  /** The ticket that a row is about, where it stands in another column than that of a ticket that is sold. */
+  readonly original: Column | undefined;
+  /** By which column rows give something back, and its values in those that do and in all others. */
+  readonly refund: Refund | undefined;
   /** Columns that look and are called like it, the surest first. */
   find(wanted: Wanted): readonly Column[];
+}
+
+interface Refund {
+  readonly column: Column;
+  readonly back: string;
+  readonly sold: string;
+  isBack(cells: readonly string[]): boolean;
 }
 
 export function rolesOf(evidence: Evidence): Roles {
@@ -90,24 +102,27 @@ export function rolesOf(evidence: Evidence): Roles {
       all.filter((column) => (SHAPES[wanted]?.(column) ?? true) || fold(column.name) === fold(wanted)),
     );
   const prices = pricesIn(all);
-  const refunds = prices.slice(0, 1).find(({ values }) => [...values.keys()].some(isNegative));
-  const numbers = find("quantity");
+  const counted = countedIn(evidence, find("quantity"));
+  const numbers = find("quantity").filter((column) => column !== counted && (items === undefined || isOfItem(column)));
   const isOneEach = numbers.length === 1 && numbers.every(({ isCount }) => !isCount);
   const mayBeTicket = (column: Column): boolean =>
     (!numbers.includes(column) || isField(column)) && !isIdOfOther(column.name);
-  const named = find("ticketId").filter(mayBeTicket);
+  const tickets = find("ticketId").filter(mayBeTicket);
+  const original = all.find((column) => isOriginal(column, tickets));
+  const named = tickets.filter((column) => column !== original);
+  const refund = refundIn(rows, prices[0], original, named);
   // The refund of a ticket has its id again.
-  const sold = refunds === undefined ? rows : rows.filter((cells) => !isNegative(textIn(cells, refunds)));
+  const sold = rows.filter((cells) => refund?.isBack(cells) !== true);
   const isUniqueAmongSales = (column: Column): boolean =>
     sold.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length;
   const ticket =
     all.find(({ name }) => items !== undefined && name === "item") ??
     named.find(isField) ??
-    named.find((column) => column.isUnique || (refunds !== undefined && isUniqueAmongSales(column))) ??
+    named.find((column) => column.isUnique || (refund !== undefined && isUniqueAmongSales(column))) ??
     named.find(({ distinct, filled, rows: most }) => distinct === filled && filled * 20 >= most * 19);
   const ids = all.filter((column) => column.isUnique && column.mayBeId && mayBeTicket(column));
   const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
-  const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
+  const otherLists = lists.filter((list) => list !== items?.[0] && list !== "metadataAttributes");
   const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
   const one = isOneEach && ticket !== undefined && ticket !== order ? numbers[0] : undefined;
   const quantities = one === undefined ? numbers : [];
@@ -122,7 +137,9 @@ export function rolesOf(evidence: Evidence): Roles {
     counts: [],
     one,
     order: quantities.length === 0 ? undefined : order,
-    refunds,
+    counted,
+    original,
+    refund,
     find,
   };
   return { ...roles, counts: countsIn(roles) };
@@ -137,7 +154,18 @@ function countsIn(roles: Roles): readonly Column[] {
   const said = all.filter((column) => quantities.includes(column) || column.saysSeveral);
   const divider = said.length > 0 ? undefined : dividesPrice(roles);
   const counts = said.length > 0 ? said : divider === undefined ? countsOfKinds(roles) : [divider];
-  return counts.filter(({ name }) => items === undefined || name.startsWith("item."));
+  return counts.filter((column) => items === undefined || isOfItem(column));
+}
+
+const isOfItem = ({ name }: Column): boolean => name.startsWith("item.");
+
+/** A number beside the list, as large as that in at least half of the rows. */
+function countedIn({ items = [], rows, beside = [] }: Evidence, numbers: readonly Column[]): Column | undefined {
+  return numbers.find((column) => {
+    const isBeside = items.length > 0 && column.name.startsWith("outer.") === items.length > 1 && !isOfItem(column);
+    const fitting = rows.filter((cells, at) => Number(textIn(cells, column)) === beside[at]);
+    return isBeside && fitting.length * 2 >= rows.length;
+  });
 }
 
 /** The number of tickets that a cell says; 0 where it says none. */
@@ -153,10 +181,34 @@ function countsOfKinds({ all, rows, ticket }: Roles): readonly Column[] {
   return counts.length > 1 && Math.min(...totals) > 0 && Math.max(...totals) > 1 ? counts : [];
 }
 
-/** Whether a column says no more than the sign of the amount: one text in rows of refunds, another in all others. */
-export function followsRefunds(column: Column, { refunds, rows }: Roles): boolean {
-  if (refunds === undefined || column.values.size !== 2) return false;
-  return new Set(rows.map((cells) => `${isNegative(textIn(cells, refunds))} ${textIn(cells, column)}`)).size === 2;
+/** `Original ticket`; or a column of some rows that names the tickets of others. */
+function isOriginal(column: Column, tickets: readonly Column[]): boolean {
+  if (!column.mayBeId || column.filled === column.rows || namesOrder(column.name)) return false;
+  if (says(column.name, "original")) return tickets.some((ticket) => ticket !== column);
+  const [ticket] = tickets;
+  return ticket !== undefined && column !== ticket && [...column.values.keys()].every((id) => ticket.values.has(id));
+}
+
+/** A row gives something back where its amount is negative, or where it names another ticket and none of its own. */
+function refundIn(
+  rows: Evidence["rows"],
+  price: Column | undefined,
+  original: Column | undefined,
+  tickets: readonly Column[],
+): Refund | undefined {
+  const isLess = (cells: readonly string[]): boolean => price !== undefined && isNegative(textIn(cells, price));
+  if (price !== undefined && rows.some(isLess))
+    return { column: price, back: "{below: 0}", sold: "{not: {below: 0}}", isBack: isLess };
+  if (original === undefined) return undefined;
+  const isBack = (cells: readonly string[]): boolean => textIn(cells, original) !== "";
+  const isOnlyBack = rows.filter(isBack).every((cells) => tickets.every((ticket) => textIn(cells, ticket) === ""));
+  return isOnlyBack ? { column: original, back: "{empty: false}", sold: "{empty: true}", isBack } : undefined;
+}
+
+/** Whether a column says no more than which rows give something back: one text in those, another in all others. */
+export function followsRefunds(column: Column, { refund, rows }: Roles): boolean {
+  if (refund === undefined || column.values.size !== 2) return false;
+  return new Set(rows.map((cells) => `${refund.isBack(cells)} ${textIn(cells, column)}`)).size === 2;
 }
 
 const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);

@@ -83,9 +83,14 @@ export function unknownTicket({ all }: Roles): readonly Entry[] {
 
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
-  const { items } = roles;
-  if (items !== undefined)
-    return [{ key: "each", value: flow({ path: text(items) }), note: `guess: each item of ${items} is a ticket` }];
+  const [list, inner, ...deeper] = roles.items ?? [];
+  if (list !== undefined) {
+    const all = (roles.items ?? []).join(".");
+    const tooDeep = `a list for rules to look into: they look into two, and tickets are in ${all}. Make the items of ${list} the rows of the file, and run tickets init again`;
+    const path = deeper.length > 0 ? ask(tooDeep) : text(list);
+    const what = inner === undefined ? "a ticket" : `what the actions look into, ${inner}`;
+    return [{ key: "each", value: flow({ path }), note: `guess: each item of ${list} is ${what}` }];
+  }
   if (!isSale) return [];
   const count = orderCounted(roles);
   if (count === undefined) return eachAsked(roles);
@@ -94,16 +99,14 @@ export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
   ];
 }
 
-/** Of items of JSON, in the action. */
-export function eachAsked({ counts, quantities, items }: Roles): readonly Entry[] {
+function eachAsked({ counts, quantities }: Roles): readonly Entry[] {
   if (counts.length === 0) return [];
   const isByPrice = counts.length === 1 && counts[0]?.isNumber === true && quantities.length === 0;
   const names = `${counts.map(inner).join(" and ")}${isByPrice ? ", by which the price is the same in more rows" : ""}`;
-  const what = items === undefined ? "a row" : `an item of ${items}`;
   const how =
     counts.length > 1
       ? "give each its own action, with its count and price, and {n} in its ticketId"
       : "then ticketId needs {n}, and a price of all of them divide";
-  const asked = `${names}, if ${what} is so many tickets; ${how}: docs/mapping.md, A quantity. Else remove this line`;
+  const asked = `${names}, if a row is so many tickets; ${how}: docs/mapping.md, A quantity. Else remove this line`;
   return [{ key: "each", value: flow({ count: ask(asked) }) }];
 }

@@ -1,8 +1,6 @@
 /** What would send wrong prices or people if it were guessed is asked. */
 
 import { describe, expect, test } from "vitest";
-import { guessConfig } from "../../../src/init/guess.ts";
-import { tableOfObjects } from "../../../src/init/json-table.ts";
 import { bodyOf } from "./configs.ts";
 
 const linesWith = (word: string, fileName: string, csv: string): readonly string[] =>
@@ -195,24 +193,6 @@ describe("rows of several tickets", () => {
         "<FILL IN: what one ticket cost: 1 has 2 rows and one Total",
       );
     }
-  });
-
-  test("an item of a JSON list may be several tickets, too, at a price that is its own", () => {
-    const rows = [
-      { id: 1, event_id: "g", quantity: 3, total: "75.00" },
-      { id: 2, event_id: "g", quantity: 1, total: "25.00" },
-    ];
-    const value = { order: 1001, email: "a@x.example", total: "100.00", line_items: rows };
-    const table = tableOfObjects([{ kind: "object", line: 1, value, text: JSON.stringify(value) }]);
-    const lines = guessConfig({ fileName: "orders.json", isWhole: true, ...table })
-      .yaml.split("\n")
-      .map((line) => line.trim());
-    const asked = (word: string) => lines.filter((line) => line.startsWith(word));
-    expect(asked("each:")).toEqual([
-      "each: {path: line_items}   # guess: each item of line_items is a ticket",
-      expect.stringContaining("<FILL IN: {item.quantity}, if an item of line_items is so many tickets"),
-    ]);
-    expect(asked("price:")).toEqual([expect.stringContaining("a row has item.quantity 3, item.total 75.00. If")]);
   });
 
   test.each(["Barcodes", "Tickets"])("%s of a row are not one id", (name) => {
