@@ -77,8 +77,8 @@ export interface SettleOptions
  */
 export async function validate(options: CheckOptions): Promise<CheckedInput> {
   await using planned = await plan(options);
-  const { files, problems, understood, decidedAt, namesPerson } = planned;
-  return { files, plan: planned.plan, problems, understood, decidedAt, namesPerson };
+  const { [Symbol.asyncDispose]: _, ...checked } = planned;
+  return checked;
 }
 
 /** The same, with the actions that would be sent, for as long as the result is not disposed: `await using planned = await plan(…)`. */

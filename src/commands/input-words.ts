@@ -97,10 +97,10 @@ function listOf(names: readonly string[]): string {
 
 /** What was found in the input: problems, skipped rows, and what waits for other runs. */
 export function sayChecked(
-  { checked, shown }: Extract<RunEvent, { kind: "input checked" }>,
+  checked: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  const { plan } = checked;
+  const { plan, shown } = checked;
   trace.checked = checked;
   reportProblems(reporter, checked, {
     ...{ verbose, before: shown },

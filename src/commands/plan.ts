@@ -8,7 +8,6 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
-import { shownBefore } from "../run/validate.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
@@ -64,8 +63,7 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(sentence);
   }
-  const { isNews } = await shownBefore(problems, checked.shown);
-  return exitCodeOfDone(plan, { isNews, doubt: undefined });
+  return exitCodeOfDone(plan, { isNews: checked.isNews, doubt: undefined });
 }
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */

@@ -33,12 +33,12 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     info("The run stays open.");
     return EXIT_CODES.ok;
   }
-  const { run, summary, questions, rejects } = result;
+  const { run, summary, questions } = result;
   const { decision } = options;
   if (questions !== undefined) sayQuestions(run, questions, environment, context);
   if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   info(`${describeActions(summary.actions)}.`);
-  if (decision !== undefined) sayRejects({ rejects }, context);
+  if (decision !== undefined) sayRejects(summary, context);
   if (summary.next !== null && (decision !== undefined || questions?.length === 0)) info(`Next: ${summary.next}`);
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;

@@ -4,7 +4,7 @@ import { parseJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { resumeCommand, settleCommand } from "../next-command.ts";
+import { settleCommand } from "../next-command.ts";
 import { pause } from "../send/clock.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
@@ -15,7 +15,7 @@ import { noteInJournal, noteSendsInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
-import { countsOf, doubtedOf, openQuestions, rejectsCommand, statusOf } from "./runs.ts";
+import { countsOf, doubtedOf, openQuestions, statusAfter } from "./runs.ts";
 import { byUser, connectorTo, type Session } from "./session.ts";
 import { exitCodeOf, exitCodeOfDone, type RunEnd, type Summary } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
@@ -49,7 +49,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   // Others may have sent some of it.
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
-  const summary = await endFor(context, options, stops[0] ?? FINISHED, promises.path ?? null);
+  const summary = await endFor(context, options, stops[0] ?? FINISHED);
   const { accepted, rejected } = await ledger.counts(run.number);
   const end: RunEnd = {
     ...{ environment, run, stops, summary },
@@ -62,31 +62,21 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
 }
 
 /** Stores why the run ended, for now or for good, and writes its rejects. */
-async function endFor(
-  context: RunContext,
-  { session, run, startedAt }: CarryOutOptions,
-  stop: Stop,
-  output: string | null,
-): Promise<Summary> {
+async function endFor(context: RunContext, { session, run, startedAt }: CarryOutOptions, stop: Stop): Promise<Summary> {
   const { ledger, environment } = session;
   const isDone = stop.kind === "finished";
   if (!isDone && !isElsewhere(stop)) {
     const isByPerson = context.stop.aborted && context.stop.reason === "SIGINT";
     await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: byUser() }) });
   }
-  const rejects = await writeRejectsOf(context, ledger, run);
+  await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
   const { exitCode, doubt } = isDone ? await endOf(ledger, run) : { exitCode: exitCodeOf(stop), doubt: undefined };
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
-  const isToDecide = stop.kind === "in doubt" || (stop.kind === "refused" && !stop.whole);
-  const next = isDone
-    ? rejectsCommand(run, rejects, context, environment)
-    : (isToDecide ? settleCommand : resumeCommand)(run.run, environment);
-  const { summary } = await statusOf(ledger, run, environment);
+  const { summary } = await statusAfter(session, run, context);
   return {
-    ...{ ...summary, environment: environment.name, state: isDone ? "finished" : "stopped", exitCode, rejects, output },
-    durationMs: Math.round(performance.now() - startedAt),
-    next: doubt === undefined ? next : settleCommand(doubt, environment),
+    ...{ ...summary, exitCode, durationMs: Math.round(performance.now() - startedAt) },
+    next: doubt === undefined ? summary.next : settleCommand(doubt, environment),
   };
 }
 

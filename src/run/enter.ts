@@ -12,10 +12,11 @@ import type { Plan, PlanOptions } from "../plan/plan.ts";
 import { machineOf } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
+import type { CheckedInput } from "./progress.ts";
 import { toRejectsInput, writeNotSent } from "./rejects.ts";
 import { byUser, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import { type Checked, type InputOptions, inputFlags } from "./validate.ts";
+import { type InputOptions, inputFlags } from "./validate.ts";
 
 const PLANS = "plan-";
 
@@ -45,7 +46,7 @@ export function toRun(
     readonly settings: Settings;
     readonly mode: PlanOptions["mode"];
   },
-  { plan, problems, isNews }: Checked,
+  { plan, problems, isNews }: CheckedInput,
   ledger: Ledger,
   { output, last }: { readonly output: string | undefined; readonly last: Run | undefined },
 ): NewRun {

@@ -42,6 +42,10 @@ export interface CheckedInput {
   readonly plan: Plan;
   readonly problems: Problems;
   readonly understood: readonly UnderstoodInput[];
+  /** Marks of those of its warnings that an earlier command has shown. */
+  readonly shown: ReadonlySet<string>;
+  /** Something changed that no earlier command has shown. */
+  readonly isNews: boolean;
   /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
   readonly decidedAt: (problem: Problem) => string | undefined;
   /** Whether the field or column of a problem names a person. */
@@ -62,12 +66,7 @@ export type RunEvent =
       /** Marks of what earlier runs of this environment have shown. */
       readonly known: ReadonlySet<string>;
     }
-  | {
-      readonly kind: "input checked";
-      readonly checked: CheckedInput;
-      /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
-      readonly shown: ReadonlySet<string> | undefined;
-    }
+  | ({ readonly kind: "input checked" } & CheckedInput)
   /** What is new of the input is about to be sent. */
   | ({ readonly kind: "sending planned" } & CheckedInput)
   | { readonly kind: "earlier run comes first"; readonly run: string }

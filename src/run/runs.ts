@@ -9,6 +9,7 @@ import { closeCommand, resumeCommand, settleCommand, statusCommand, streamOfReje
 import type { RowCounts } from "../plan/plan.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { LOCK } from "./ledger-of.ts";
+import type { Session } from "./session.ts";
 import { type Summary, summarise } from "./summary.ts";
 
 /**
@@ -134,27 +135,33 @@ export async function statusOf(ledger: Ledger, run: Run, environment: Environmen
     output: run.output ?? null,
     rejects: await rejectsOf(ledger, run),
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
-    next: run.state === "closing" ? closeCommand(run, environment) : nextOf(run, counts, environment),
+    next: nextOf(run, counts, environment),
   });
   return { run, counts, summary };
 }
 
 /** What a person does next about a run; null where nothing of it is open, or somebody is sending it. */
-export function nextOf({ run, state }: Run, counts: RunCounts, environment: Environment): string | null {
+function nextOf({ run, state }: Run, counts: RunCounts, environment: Environment): string | null {
+  if (state === "closing") return closeCommand({ run }, environment);
   if (counts.inDoubt + counts.refused > 0) return settleCommand(run, environment);
   return state === "open" && counts.inFlight === 0 ? resumeCommand(run, environment) : null;
 }
 
-/** The command that sends the rejects of a run once they are corrected; null where there are none. */
-export const rejectsCommand = (
-  { options: { flags } }: Run,
-  rejects: readonly string[],
-  where: { readonly cwd: string },
-  environment: Environment,
-): string | null =>
-  rejects.length === 0
-    ? null
-    : streamOfRejects(rejects, Array.isArray(flags) ? flags.map(String) : [], where, environment);
+/** Where a run stands as a command leaves it, and what comes next: also beside workers that are at it, and for its rejects. */
+export async function statusAfter(
+  { ledger, environment }: Pick<Session, "ledger" | "environment">,
+  { run: id }: Run,
+  { cwd }: { readonly cwd: string },
+): Promise<RunStatus> {
+  const found = await statusOf(ledger, await namedRun(ledger, id, environment), environment);
+  const { run, counts, summary } = found;
+  const { flags } = run.options;
+  const ofRejects = (): string =>
+    streamOfRejects(summary.rejects, Array.isArray(flags) ? flags.map(String) : [], { cwd }, environment);
+  const next =
+    nextOf(run, { ...counts, inFlight: 0 }, environment) ?? (summary.rejects.length === 0 ? null : ofRejects());
+  return { ...found, summary: { ...summary, next } };
+}
 
 /** Of workers, what they vanished from is in doubt once its time is over. */
 const isSentByNobody = async ({ workers, holder }: Ledger): Promise<boolean> =>

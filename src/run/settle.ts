@@ -9,7 +9,7 @@ import type { RunContext } from "./context.ts";
 import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
-import { actionsOfChunk, chosenRun, nextOf, openQuestions, type Question, rejectsCommand, statusOf } from "./runs.ts";
+import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
 import { byUser, openSession, type Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
@@ -42,7 +42,6 @@ export type SettleResult =
       readonly summary: Summary;
       /** What has to be decided; undefined where something was. */
       readonly questions: readonly Question[] | undefined;
-      readonly rejects: readonly string[];
     };
 
 /** After it resolves, the decision is in the ledger, and promises and rejects are written. */
@@ -75,7 +74,10 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
     if (options.chunk === undefined) await refuseUnseen(ledger, run, { open, vanished }, decision, environment);
     await decide(context, session, run, { ...options, decision }, chosen);
   }
-  return { kind: "settled", questions, ...(await resultOf(context, session, run, options)) };
+  const { counts, ...after } = await statusAfter(session, run, context);
+  const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
+  const durationMs = Math.round(performance.now() - options.startedAt);
+  return { kind: "settled", questions, run: after.run, summary: { ...after.summary, exitCode, durationMs } };
 }
 
 /** A decision without a chunk is about what was shown: one chunk, in doubt before, and nothing that may become another one. */
@@ -187,26 +189,6 @@ async function endClosing(context: RunContext, { ledger, environment }: Session,
   await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
   const { accepted, rejected, settled, inDoubt, refused } = await ledger.counts(run.number);
   await noteClosedInJournal(environment, run, accepted + rejected + settled + inDoubt + refused);
-}
-
-async function resultOf(
-  context: RunContext,
-  { ledger, environment }: Session,
-  before: Run,
-  { startedAt }: SettleSettings,
-) {
-  const { run, counts, summary } = await statusOf(ledger, (await ledger.run(before.run)) ?? before, environment);
-  const { rejects } = summary;
-  return {
-    ...{ run, rejects },
-    summary: {
-      ...{ ...summary, environment: environment.name },
-      exitCode: counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok,
-      durationMs: Math.round(performance.now() - startedAt),
-      // Also beside workers that are at it.
-      next: nextOf(run, { ...counts, inFlight: 0 }, environment) ?? rejectsCommand(run, rejects, context, environment),
-    },
-  };
 }
 
 /** The doubtful actions, each with its place in the input. */

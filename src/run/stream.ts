@@ -17,14 +17,7 @@ import { doubtedOf } from "./runs.ts";
 import { deadlineOf, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
-import {
-  type Checked,
-  checkInput,
-  type InputOptions,
-  inputFlags,
-  plan as planInput,
-  reportChecked,
-} from "./validate.ts";
+import { checkInput, type InputOptions, inputFlags, plan as planInput } from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {
   readonly settings: Settings;
@@ -133,14 +126,14 @@ async function streamInput(
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
   const directory = planFolder(environment);
   const { config } = options.settings;
-  const found = await checkInput(context, {
+  const checked = await checkInput(context, {
     ...{ ...options, config, environment, ledger, directory, lanes: environment.lanes },
   });
-  using plan = found.plan;
+  using plan = checked.plan;
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
-  const checked = await reportChecked(context, found, (marks) => ledger.reported(marks));
+  context.progress.happened({ kind: "input checked", ...checked });
   if (plan.isRefused) return endUnsent(context, options, checked, { otherwise: "nothing new" });
   const last = (await ledger.runs({ last: 1 })).at(-1);
   if (plan.actions.new === 0) return await endNothingNew(context, options, checked, ledger, { output, last });
@@ -151,7 +144,7 @@ async function streamInput(
     const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
     return { summary, ending: { kind: "adopted", actions: plan.actions.new } };
   }
-  context.progress.happened({ kind: "sending planned", ...found });
+  context.progress.happened({ kind: "sending planned", ...checked });
   if (!(await isConfirmed(options, session, plan.actions.new)))
     return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
   if (!publishes) await session.key();
@@ -173,9 +166,9 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
-  const checked = await reportChecked(context, planned, planned.shown);
+  context.progress.happened({ kind: "input checked", ...planned });
   const [doubt] = planned.plan.held.heldBy.keys();
-  return endUnsent(context, options, checked, { otherwise: "dry run", doubt });
+  return endUnsent(context, options, planned, { otherwise: "dry run", doubt });
 }
 
 function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
@@ -221,7 +214,7 @@ function endOfRepeated(
 async function endNothingNew(
   context: RunContext,
   options: StreamSettings,
-  checked: Checked,
+  checked: CheckedInput,
   ledger: Ledger,
   { output, last }: { readonly output: string | undefined; readonly last: Run | undefined },
 ): Promise<StreamResult> {
@@ -239,7 +232,7 @@ async function endNothingNew(
 function endUnsent(
   context: Pick<RunContext, "cwd">,
   options: StreamSettings,
-  checked: Checked,
+  checked: CheckedInput,
   left: Pick<NothingSent, "otherwise"> & {
     readonly rejects?: readonly string[];
     /** A run with a doubt that holds something back. */
@@ -264,7 +257,7 @@ function endUnsent(
 
 async function endPublished(
   options: StreamSettings,
-  checked: Checked,
+  checked: CheckedInput,
   { ledger, environment }: Session,
   entered: Run,
 ): Promise<StreamResult> {

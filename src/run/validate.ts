@@ -95,8 +95,14 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   progress.advanced(undefined);
   const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
   progress.happened({ kind: "inputs understood", inputs: understood, known });
-  const decidedAt = decidingPlaces(config, understood, cwd);
-  return { files, plan, problems, understood, decidedAt, namesPerson: namingPersons(config, understood) };
+  const { kept } = problems;
+  const shown = (await ledger?.reported(kept.flatMap(({ mark }) => mark ?? []))) ?? new Set();
+  return {
+    ...{ files, plan, problems, understood, shown },
+    isNews: kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !shown.has(mark))),
+    decidedAt: decidingPlaces(config, understood, cwd),
+    namesPerson: namingPersons(config, understood),
+  };
 }
 
 /** As they are stored; 0 where one is a pipe, whose size is not known. */
@@ -135,40 +141,13 @@ export function inputFlags(options: InputOptions): readonly string[] {
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 }
 
-/** An input that was checked for a command. */
-export interface Checked extends CheckedInput {
-  /** Something changed that no earlier command has shown. */
-  readonly isNews: boolean;
-}
-
-/** Reports what checking found, and what of it is news. */
-export async function reportChecked(
-  { progress }: RunContext,
-  found: CheckedInput,
-  shown: Ledger["reported"],
-): Promise<Checked> {
-  const { known, isNews } = await shownBefore(found.problems, shown);
-  progress.happened({ kind: "input checked", checked: found, shown: known });
-  return { ...found, isNews };
-}
-
-/** Which of these warnings an earlier command has shown, by their marks, and whether something changed of which none has. */
-export async function shownBefore({ kept }: Problems, shown: Ledger["reported"]) {
-  const known = await shown(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
-  const isNews = kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
-  return { known, isNews };
-}
-
 export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "mode" | "lanes">> {
   readonly settings: SettingsToCheck;
   /** Called with each row and what the mapping makes of it. */
   readonly onRow?: OnRow | undefined;
 }
 
-export interface PlannedInput extends CheckedInput, AsyncDisposable {
-  /** Of these marks of warnings, those that an earlier run has shown. */
-  readonly shown: (marks: readonly string[]) => Promise<ReadonlySet<string>>;
-}
+export interface PlannedInput extends CheckedInput, AsyncDisposable {}
 
 /**
  * The checked input, and its plan until it is disposed. With an environment, it is also checked against what was sent there,
@@ -195,11 +174,7 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   const checked = await checkInput(context, { ...input, mode, lanes, config, environment, ledger, directory });
   opened.use(checked.plan);
   const kept = opened.move();
-  return {
-    ...checked,
-    shown: async (digests) => (await ledger?.reported(digests)) ?? new Set(),
-    [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
-  };
+  return { ...checked, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };
 }
 
 /** In the system's temporary folder; the caller removes it. */

@@ -12,7 +12,7 @@ import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
-import { openQuestions, statusOf, whyItWaits } from "./runs.ts";
+import { openQuestions, statusAfter, whyItWaits } from "./runs.ts";
 import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
@@ -117,7 +117,7 @@ async function sendLanesOf(working: Working, run: Run): Promise<Then> {
   const exitCode = first === undefined ? (end ?? result.exitCode) : exitCodeOf(first);
   result.exitCode = exitCode;
   if (end !== undefined || (first !== undefined && first.kind !== "stopped")) {
-    const { summary } = await statusOf(ledger, (await ledger.run(run.run)) ?? run, environment);
+    const { summary } = await statusAfter(session, run, context);
     await options.onRunEnd({ exitCode, summary: { ...summary, exitCode } });
   }
   if (stops.some(endsWork)) return "end";

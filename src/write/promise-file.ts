@@ -133,7 +133,7 @@ export function openPromiseStream(options: {
     if (file === undefined && !stream.destroyed) {
       try {
         await handOver(promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, undefined, false)));
-        const written = { run: run.number, chunks: [chunk], isNew: true };
+        const written = { run: run.number, chunks: [chunk], isNew: false };
         return await ledger.noteOutput(STANDARD_OUTPUT, { written });
       } catch (cause) {
         if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? ""))

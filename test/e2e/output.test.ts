@@ -26,6 +26,20 @@ describe("standard output", () => {
     expect(place.files().filter((name) => name.includes("promises"))).toEqual([]);
   });
 
+  test("holds what is left of a run that stopped, too, and no file does", async () => {
+    const { place, service } = await openSales();
+    const command = [...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"];
+    service.behave({ answer: () => (service.requests.length > 1 ? { status: 403, body: "{}" } : undefined) });
+    const begun = await place.tickets(command, service);
+    expect(begun).toMatchObject({ exitCode: 5 });
+    expect(readPromises(begun.stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(1, 5));
+    service.behave({});
+    const ended = await place.tickets(command, service);
+    expect(ended).toMatchObject({ exitCode: 0 });
+    expect(readPromises(ended.stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(6, 12));
+    expect(place.files().filter((name) => name.endsWith("-") || name.includes("promises"))).toEqual([]);
+  });
+
   const DOCUMENTS = forWalks<readonly [string, readonly string[], number]>(
     [
       ["sent", [], 0],

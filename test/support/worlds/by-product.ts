@@ -176,7 +176,7 @@ class Player {
     for (;;) {
       const result = await this.#desk.stream(name, {
         ...options,
-        progress: { happened: (event) => event.kind === "input checked" && checked(event.checked) },
+        progress: { happened: (event) => event.kind === "input checked" && checked(event) },
       });
       this.story.push(JSON.stringify(result.summary));
       if (result.summary.exitCode !== 6) {
