@@ -28,8 +28,6 @@ export interface ConfigDocument {
   readonly positions: ReadonlyMap<string, Position>;
   readonly keyPositions: ReadonlyMap<string, Position>;
   readonly problems: readonly ConfigProblem[];
-  /** Lines that are comments and would be keys without their `#`, in the order of the file. */
-  readonly commentedKeys: readonly { readonly key: string; readonly line: number }[];
 }
 
 /** How a path is written in the maps of a document. */

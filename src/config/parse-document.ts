@@ -69,12 +69,8 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
   }
   // After a syntax error the rest is guesswork: only the error is reported.
   const value = reader.problems.length > 0 ? {} : (reader.read(root, [], start, []) ?? {});
-  const commentedKeys = body.split("\n").flatMap((text, index) => {
-    const key = /^\s*#\s?([\w-]+):(?:\s|$)/.exec(text)?.[1];
-    return key === undefined ? [] : [{ key, line: index + 1 }];
-  });
   const { positions, keyPositions, problems } = reader;
-  return { file, value, positions, keyPositions, problems, commentedKeys };
+  return { file, value, positions, keyPositions, problems };
 }
 
 /** Reads the nodes of a document, notes where each stands, and what is wrong with it. */

@@ -88,11 +88,10 @@ interface Outcome {
 export function toStored(outcomes: readonly Outcome[]): StoredOutcomes {
   const promises = outcomes.flatMap(({ outcome, promise = "" }) => (outcome === "accepted" ? [promise] : []));
   const responses = outcomes.flatMap(({ response }, place) => (response === undefined ? [] : [[place, response]]));
-  const bytes = promises.flatMap((promise) => uuidToBytes(promise) ?? []);
-  const areUuids = bytes.length === promises.length;
+  const areUuids = promises.every(isUuid);
   return {
     letters: promises.length === outcomes.length ? undefined : outcomes.map((of) => LETTERS[of.outcome]).join(""),
-    promises: areUuids ? Buffer.concat(bytes) : undefined,
+    promises: areUuids ? toBytes(promises.join("")) : undefined,
     promisesJson: areUuids ? undefined : JSON.stringify(promises),
     responses: responses.length === 0 ? undefined : JSON.stringify(responses),
   };
@@ -101,8 +100,10 @@ export function toStored(outcomes: readonly Outcome[]): StoredOutcomes {
 /** In the form that the specification gives them. */
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-export const uuidToBytes = (promise: string): Buffer | undefined =>
-  UUID.test(promise) ? Buffer.from(promise.replaceAll("-", ""), "hex") : undefined;
+const isUuid = (promise: string): boolean => UUID.test(promise);
+const toBytes = (uuids: string): Buffer => Buffer.from(uuids.replaceAll("-", ""), "hex");
+
+export const uuidToBytes = (promise: string): Buffer | undefined => (isUuid(promise) ? toBytes(promise) : undefined);
 
 const PARTS = /(.{8})(.{4})(.{4})(.{4})(.{12})/g;
 

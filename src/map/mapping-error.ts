@@ -11,19 +11,16 @@ export class MappingError extends Failure {
   readonly path: string;
   /** What is wrong, without the path. */
   readonly what: string;
-  /** The fields that have no rule, where that is what is wrong. */
-  readonly missing: readonly string[];
   /** What else is wrong with the same rules. */
   others: readonly MappingError[] = [];
 
-  constructor(keys: RulePath, what: string, hint?: string, missing: readonly string[] = []) {
+  constructor(keys: RulePath, what: string, hint?: string) {
     const path = formatPath(keys);
     super("usage", `${path}: ${what}`, hint === undefined ? {} : { hint });
     this.name = "MappingError";
     this.keys = keys;
     this.path = path;
     this.what = what;
-    this.missing = missing;
   }
 }
 

@@ -216,7 +216,6 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
       path,
       `has no rule for ${missing.join(", ")}`,
       "Add it under fields, of the action or of the source.",
-      missing,
     );
   const keys = [source.config.key ?? []].flat();
   const compileKey = (template: string) => compileTemplate(template, names, [...source.path, "key"], "any column is");

@@ -198,8 +198,7 @@ function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
   if (document === undefined) return cause;
   const faults = [cause, ...cause.others].map((fault) => {
     const { file, line, column } = positionAt(document, fault.keys);
-    const hint = hintOfComments(document, fault) ?? fault.hint;
-    return { line, column, hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
+    return { line, column, hint: fault.hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
   });
   const [only] = faults;
   if (faults.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
@@ -211,22 +210,6 @@ function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
     });
   const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
   return new Failure("usage", message, { cause, nothingSent: true });
-}
-
-/** `Line 19 holds it as a comment`, for fields without a rule. */
-function hintOfComments(document: ConfigDocument, { keys, missing }: MappingError): string | undefined {
-  const from = positionAt(document, keys.slice(0, 2), "key").line;
-  const sources = keysAt(document.value, ["sources"]).map(
-    (name) => positionAt(document, ["sources", name], "key").line,
-  );
-  const to = Math.min(...sources.filter((line) => line > from), Number.POSITIVE_INFINITY);
-  const found = missing.flatMap((field) => {
-    const comment = document.commentedKeys.find(({ key, line }) => key === field && line > from && line < to);
-    return comment === undefined ? [] : [`line ${comment.line} holds ${field} as a comment`];
-  });
-  if (found.length === 0) return undefined;
-  const text = found.join(", ");
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: fill it in and remove the #.`;
 }
 
 /** Whether it is this file that holds the source, or what else the keys begin with. */

@@ -4,6 +4,7 @@ import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
+import { elementsOf } from "../ledger/outcomes.ts";
 import { shownOf } from "./content-codings.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import type { SeenPromises } from "./seen.ts";
@@ -13,6 +14,16 @@ import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";
 export interface SentAction {
   readonly action: string;
   readonly data: { readonly eventId?: unknown; readonly ticketId?: unknown; readonly nftId?: unknown };
+}
+
+/** Of each action what its answer has to echo. A whole request that is parsed at once takes several times its bytes. */
+export function toBeEchoed(body: Uint8Array): readonly SentAction[] {
+  const decoder = new TextDecoder();
+  return elementsOf(body).map((element) => {
+    const { action, data } = JSON.parse(decoder.decode(element)) as SentAction; // as the plan wrote it
+    const { eventId, ticketId, nftId } = data;
+    return { action, data: { eventId, ticketId, nftId } };
+  });
 }
 
 export type Reading =
@@ -97,7 +108,7 @@ function readAnswer(
   const data = answer?.data;
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
-  const twice = duplicateKey(text, parsed);
+  const twice = duplicateKey(body, parsed);
   if (twice !== undefined) return `the answer has the key ${shortened(twice)} twice`;
   const wholeItem = itemTexts(text);
   const given = new Set<string>();

@@ -4,7 +4,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { cleanText } from "../text.ts";
-import { type Reading, readExchange, type SentAction } from "./answer.ts";
+import { type Reading, readExchange, toBeEchoed } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince, pause } from "./clock.ts";
 import type { Exchange } from "./exchange.ts";
@@ -148,9 +148,8 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   const exchange = await post(way, body, asked);
   crashPoint("answered");
   const { environment, promises } = way;
-  // Parsed only now: while requests fly, a lane keeps no more than their bytes.
-  const sent = (): readonly SentAction[] => JSON.parse(new TextDecoder().decode(body)); // as the plan wrote it
-  const reading = readExchange(exchange, sent(), environment.retryStatuses, promises);
+  // Only now: while requests fly, a lane keeps no more than their bytes.
+  const reading = readExchange(exchange, toBeEchoed(body), environment.retryStatuses, promises);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
   const { previous, ...concluded } = await conclude(way, made, reading);
   way.previous = previous;

@@ -38,9 +38,12 @@ export const promisesHeader = (format: PromiseFormat, safeCsv: boolean): string 
 
 /** Lines for the actions of a chunk whose outcome is known, in their order, each ending in a newline. */
 export function promiseLines({ chunk, items }: Outcomes, style: LineStyle): string {
-  const lines = items.flatMap((item) => (isTold(item) ? [lineOf(item, chunk, style)] : []));
-  if (style.format === "ndjson") return lines.map((line) => `${escapeUnseen(ndjson(line))}\n`).join("");
-  const rows = lines.map((line) => COLUMNS.map((column) => line[column]));
+  const told = items.filter(isTold);
+  if (style.format === "ndjson") return told.map((item) => ndjson(lineOf(item, chunk, style))).join("");
+  const rows = told.map((item) => {
+    const line = lineOf(item, chunk, style);
+    return COLUMNS.map((column) => line[column]);
+  });
   const safe = (cell: string | number | undefined) => (typeof cell === "string" ? guardCell(cell) : cell);
   return csvText(style.safeCsv ? rows.map((cells) => [...cells.map(safe), GUARDED]) : rows, ",");
 }
@@ -85,5 +88,5 @@ function statusOf({ outcome, response }: Item): string {
 /** `response` is JSON already. */
 function ndjson({ response, ...line }: PromiseLine): string {
   const text = JSON.stringify(line);
-  return response === undefined ? text : `${text.slice(0, -1)},"response":${response}}`;
+  return `${escapeUnseen(response === undefined ? text : `${text.slice(0, -1)},"response":${response}}`)}\n`;
 }

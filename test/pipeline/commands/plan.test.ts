@@ -125,16 +125,6 @@ describe("a file that no rule fits", () => {
       /tickets\.config\.yaml:10:\d+ sources\.more\.match: guests\.csv matches two sources, guests and more/,
     );
   });
-
-  test("for a field that stands there as a comment names its line", async () => {
-    const config = SIMPLE.replace("fields: {eventId: e, ", "fields:\n      #eventId: e\n      ").replace(
-      '"{ID}"}',
-      '"{ID}"',
-    );
-    const { exitCode, said } = await reported("guests.csv", "ID,Status\nt1,paid\n", config);
-    expect(exitCode).toBe(2);
-    expect(said).toContain("Line 5 holds eventId as a comment: fill it in and remove the #.");
-  });
 });
 
 test("kinds are counted of what would be sent, and not of what was sent before", async () => {
