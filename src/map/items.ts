@@ -36,26 +36,24 @@ export function mapItem(value: Value): Mapped {
       : { kind: "actions", drafts };
   }
   const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, ...item } = value;
-  const attempted = isJsonObject(data) ? guessDraft(idsOf(data)) : [];
+  const attempted = isJsonObject(data) ? guessDraft((field) => idIn(data, field)) : [];
   return { kind: "invalid", findings: validateItem(item), attempted, isGuess: true };
 }
 
-function idsOf(data: Value): Ids {
-  const ids: Ids = {};
-  for (const field of ID_FIELDS) {
-    const value = Object.hasOwn(data, field) ? data[field] : undefined;
-    if (typeof value === "string") ids[field] = value;
-  }
-  return ids;
+function idIn(data: Value, field: string): string {
+  const id = Object.hasOwn(data, field) ? data[field] : undefined;
+  return typeof id === "string" ? id : "";
 }
 
-// What a row whose action could not be read is taken for, so that what depends on it waits.
-
 export const ID_FIELDS = ["eventId", "ticketId", "nftId"] as const;
-export type Ids = { [F in (typeof ID_FIELDS)[number]]?: string };
 
-/** The action that most depends on: of a ticket its sale, of an event its registration. */
-export function guessDraft(ids: Ids): readonly Draft[] {
-  if (ids.ticketId !== undefined || ids.nftId !== undefined) return [draftOf("soldTicket", ids)];
-  return ids.eventId === undefined ? [] : [draftOf("newEvent", ids)];
+/**
+ * What a row whose action could not be read is taken for, so that what depends on it waits: the action that most depends on,
+ * of a ticket its sale, of an event its registration.
+ */
+export function guessDraft(idOf: (field: (typeof ID_FIELDS)[number]) => string): readonly Draft[] {
+  const given = ID_FIELDS.filter((field) => idOf(field) !== "");
+  const ids = Object.fromEntries(given.map((field) => [field, idOf(field)]));
+  if (given.length === 0) return [];
+  return [draftOf(given.some((field) => field !== "eventId") ? "soldTicket" : "newEvent", ids)];
 }

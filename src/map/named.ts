@@ -10,7 +10,7 @@ import { actionHint } from "../actions/validate.ts";
 import type { Row } from "../read/row.ts";
 import { FILE_NAME_PATTERNS } from "./columns.ts";
 import { looseNumber, withExactNumbers } from "./exact-numbers.ts";
-import { guessDraft, ID_FIELDS, type Ids, isItem, mapItem } from "./items.ts";
+import { guessDraft, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import {
@@ -179,7 +179,8 @@ function mapCells(reading: Reading, cells: readonly Cell[], findings: Finding[],
   const action = actionOfRow(reading, cells, findings);
   if (action === undefined) {
     if (isRowEmpty()) return EMPTY_ROW;
-    return { kind: "invalid", findings, attempted: guessFromCells(reading, cells), isGuess: true };
+    const attempted = guessDraft((field) => textOf(cells[reading.columns.fields.get(field) ?? -1]));
+    return { kind: "invalid", findings, attempted, isGuess: true };
   }
   const draft = new Draft(action.action);
   const likely: Finding[] = [];
@@ -254,16 +255,6 @@ function actionOfRow(
       : `${actionHint(written)} If the column means something else, give --action NAME.`,
   });
   return undefined;
-}
-
-/** What the row may be by its ids. */
-function guessFromCells({ columns }: Reading, cells: readonly Cell[]): readonly Draft[] {
-  const ids: Ids = {};
-  for (const field of ID_FIELDS) {
-    const text = textOf(cells[columns.fields.get(field) ?? -1]);
-    if (text !== "") ids[field] = text;
-  }
-  return guessDraft(ids);
 }
 
 const NO_ACTION: Finding = {

@@ -248,7 +248,10 @@ function watchItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, 
   const repeated = Map.groupBy(rules, ({ each }) => each?.by ?? "");
   const watched = [...repeated].map(([by, ofList]) => {
     const looked = ofList.flatMap((rule) => looksOf(rule).ofItems);
-    return [by, watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, isOfOwnEach: true }))] as const;
+    return [
+      by,
+      watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, isOfOwnEach: true as const })),
+    ] as const;
   });
   return new Map(watched.map(([by, columns]) => [by, new ValueWatch(columns, new Map())]));
 }

@@ -40,27 +40,22 @@ export function selectSource(
   return firstMatching(sources, isOfStandardInput ? inputs : [...inputs, [fileName]]);
 }
 
+/** The one source that matches any of the names in a list, of the first list of which one does. */
 function firstMatching(sources: Sources, lists: readonly (readonly string[])[]): NamedSource | undefined {
   for (const names of lists) {
-    const source = sourceMatching(sources, names);
-    if (source !== undefined) return source;
+    const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
+      const fileName = names.find((each) => matches(config, each));
+      return fileName === undefined ? [] : [{ name, config, fileName }];
+    });
+    if (first !== undefined && second !== undefined)
+      throw new MappingError(
+        ["sources", second.name, "match"],
+        `${second.fileName} matches two sources, ${first.name} and ${second.name}.`,
+        "Narrow one match, or choose one with --source NAME.",
+      );
+    if (first !== undefined) return { name: first.name, config: first.config };
   }
   return undefined;
-}
-
-/** The one source that matches any of the names. */
-function sourceMatching(sources: Sources, fileNames: readonly string[]): NamedSource | undefined {
-  const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
-    const fileName = fileNames.find((each) => matches(config, each));
-    return fileName === undefined ? [] : [{ name, config, fileName }];
-  });
-  if (first !== undefined && second !== undefined)
-    throw new MappingError(
-      ["sources", second.name, "match"],
-      `${second.fileName} matches two sources, ${first.name} and ${second.name}.`,
-      "Narrow one match, or choose one with --source NAME.",
-    );
-  return first === undefined ? undefined : { name: first.name, config: first.config };
 }
 
 /** What to do about a file that no source fits. */

@@ -65,8 +65,6 @@ const TOKENS: Readonly<Record<string, Token>> = {
   SSS: token("fraction", "\\d{1,9}", "000"),
   a: token("half", "[ap]\\.?\\s?m\\.?", "AM"),
   Z: token("offset", `(?:(?:UTC|GMT)?[+-]\\d{1,2}(?::?\\d{2})?|${ZERO_OFFSET})(?:\\s*\\([^()]*\\))?`, "+0"),
-  ZZ: token("offset", "z|[+-]\\d{2}:\\d{2}", "+00:00"),
-  ZZZ: token("offset", "z|[+-]\\d{4}", "+0000"),
 };
 /** A quoted text, a run of one letter, blanks, anything else. */
 const PIECES = /'((?:[^']|'')*)'|([A-Za-z])\2*|\s+|[^\sA-Za-z']+/g;

@@ -22,7 +22,7 @@ export interface WatchedColumn {
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
   /** Of an item of an action's own `each`. */
-  readonly isOfOwnEach?: boolean;
+  readonly isOfOwnEach?: true;
 }
 
 /** What became of a row: it gave an action other than its event; or `skip` matched it, whatever else it holds. */
@@ -51,9 +51,7 @@ const MOST_IN_HINT = 20;
 const MOST_TEXT = 200;
 
 export class ValueWatch {
-  readonly #columns: readonly ColumnWatch[];
-  readonly #ofRow: readonly ColumnWatch[];
-  readonly #ofItem: readonly ColumnWatch[];
+  readonly #columns: readonly { readonly column: WatchedColumn; readonly tally: ValueTally }[];
   readonly #tables: ReadonlyMap<string, ValueTally>;
   #rows = 0;
   #gaveAny = false;
@@ -61,20 +59,29 @@ export class ValueWatch {
   /** @param tables the values that took the `else` of a value table. */
   constructor(columns: readonly WatchedColumn[], tables: ReadonlyMap<string, ValueTally>) {
     this.#columns = columns.map((column) => ({ column, tally: new ValueTally(column) }));
-    this.#ofRow = this.#columns.filter(({ column }) => !column.isOfItem);
-    this.#ofItem = this.#columns.filter(({ column }) => column.isOfItem);
     this.#tables = tables;
   }
 
   /** Looks at what differs within a row. Called before `see` of the row. */
   seeItem(scope: Scope): void {
-    if (this.#ofItem.length > 0) look(this.#ofItem, scope, "gave");
+    this.#look(true, scope, "gave");
   }
 
   see(scope: Scope, outcome: Outcome): void {
     this.#rows += 1;
     if (outcome === "gave") this.#gaveAny = true;
-    if (this.#ofRow.length > 0) look(this.#ofRow, scope, outcome);
+    this.#look(false, scope, outcome);
+  }
+
+  #look(isItem: boolean, scope: Scope, outcome: Outcome): void {
+    // What can't be read in the row is reported where it is needed.
+    const { findings } = scope;
+    for (const { column, tally } of this.#columns) {
+      if (column.isOfItem !== isItem) continue;
+      scope.findings = [];
+      tally.see(column.read(scope), scope, outcome);
+    }
+    scope.findings = findings;
   }
 
   /** The findings about all rows of a file. */
@@ -89,33 +96,16 @@ export class ValueWatch {
   }
 }
 
-interface ColumnWatch {
-  readonly column: WatchedColumn;
-  readonly tally: ValueTally;
-}
-
-function look(columns: readonly ColumnWatch[], scope: Scope, outcome: Outcome): void {
-  // What can't be read in the row is reported where it is needed.
-  const { findings } = scope;
-  scope.findings = [];
-  for (const { column, tally } of columns) tally.see(column.read(scope), scope, outcome);
-  scope.findings = findings;
-}
-
-/** What a tally needs to know of its column. */
-type Says = Pick<WatchedColumn, "label" | "named" | "takesOthers"> &
-  Partial<Pick<WatchedColumn, "isTested" | "isComplete" | "isOfItem" | "isOfOwnEach">>;
-
 /** The values of one column. */
 export class ValueTally {
-  readonly #says: Says;
+  readonly #says: Omit<WatchedColumn, "read">;
   readonly #met = new Set<string>();
   readonly #strange = new Map<string, Strange>();
   /** Rows whose values are too many to keep. */
   readonly #beyond: Strange = { line: 0, meant: undefined, rows: 0, lastRow: 0, lost: 0, digests: 0n };
   #last: string | undefined;
 
-  constructor(says: Says) {
+  constructor(says: Omit<WatchedColumn, "read">) {
     this.#says = says;
   }
 
@@ -154,7 +144,7 @@ export class ValueTally {
   /** Whether the source should name a value and does not. An empty cell is not a value, unless its row is lost because of it. */
   #isOpen(value: string, { lost }: Strange): boolean {
     const { isTested, takesOthers, isComplete } = this.#says;
-    return (isTested === true && value !== "") || (isComplete === true && !takesOthers && lost > 0);
+    return (isTested && value !== "") || (isComplete && !takesOthers && lost > 0);
   }
 
   /** Values that are taken as any other, though they are another spelling of one that the source names. */
@@ -203,7 +193,7 @@ export class ValueTally {
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
     const { label, named, isOfItem, isOfOwnEach } = this.#says;
-    const isLost = isOfItem !== true && open.every(([, { lost, rows }]) => lost === rows);
+    const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];
     // Neither can name what is in the items of an action's own each.

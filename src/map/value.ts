@@ -94,7 +94,8 @@ function tallyOf(
   named: ReadonlySet<string>,
 ): ValueTally {
   const place = JSON.stringify(path);
-  const tally = tables.get(place) ?? new ValueTally({ label, named, takesOthers: true });
+  const says = { label, named, takesOthers: true, isTested: false, isComplete: false, isOfItem: false };
+  const tally = tables.get(place) ?? new ValueTally(says);
   tables.set(place, tally);
   return tally;
 }
