@@ -25,18 +25,13 @@ type Stored = readonly [
 ];
 
 /** How the new actions are sent: in the order of the input, of the plan, or spread over lanes and stages. */
-export type Sorting = "as read" | "by place" | "by lane";
+export type Sorting = "action.seq" | "place" | "stage, lane, place";
 
 /** All that is read is sorted with what is long: in that order, each action would be a page of its own. */
-const IN_ORDER: Readonly<Record<Sorting, readonly [spread: string, order: string]>> = {
-  "as read": ["", "ORDER BY action.seq"],
-  "by place": ["", "ORDER BY place"],
-  "by lane": ["JOIN laned ON laned.seq = action.seq", "ORDER BY stage, lane, place"],
-};
-
 function inOrder(sorting: Sorting, columns: string, rows = ""): string {
-  const [spread, order] = IN_ORDER[sorting];
-  return `SELECT ${columns} FROM action CROSS JOIN body ON body.seq = action.seq ${rows} ${spread} WHERE verdict = 'new' ${order}`;
+  const spread = sorting === "stage, lane, place" ? "JOIN laned ON laned.seq = action.seq" : "";
+  return `SELECT ${columns} FROM action CROSS JOIN body ON body.seq = action.seq ${rows} ${spread}
+    WHERE verdict = 'new' ORDER BY ${sorting}`;
 }
 
 /** The JSON of the new actions, many at a time. */
@@ -53,7 +48,7 @@ export async function* cutChunks(
   runs: ReadonlyMap<number, string>,
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
-  const columns = `${sorting === "by lane" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
+  const columns = `${sorting === "stage, lane, place" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
   let open: OpenChunk | undefined;
   let count = 0;
   for (const batch of store.tuples<Stored>(inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row")))

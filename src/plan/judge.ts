@@ -28,13 +28,6 @@ export interface Recognised {
   recognised: number;
 }
 
-export interface Judged {
-  /** By what the rows of an input are read as. */
-  readonly recognised: ReadonlyMap<string, Recognised>;
-  /** Something is bad or held, so that what depends on it is to be found. */
-  readonly isAnyHeld: boolean;
-}
-
 /** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
 const BY_SUBJECT = `SELECT subject, seq, row, input, kind, mark, content, time, event, owner, decimals, place, run, at, verdict, why
   FROM action ORDER BY subject, place`;
@@ -59,7 +52,7 @@ const SENT_AT_ONCE = 20_000;
 
 const isOfEvent = (subject: string): boolean => subject.startsWith("e:");
 
-export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judged> {
+export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judge> {
   const judged = new Judge(store, read, options);
   let count = 0;
   for (const groups of bySubject(store)) {
@@ -134,9 +127,11 @@ function itemOf(stored: Stored): Checked {
   };
 }
 
-class Judge implements Judged {
+class Judge {
+  /** By what the rows of an input are read as. */
   readonly recognised = new Map<string, Recognised>();
   readonly #events: Events;
+  /** Something is bad or held, so that what depends on it is to be found. */
   isAnyHeld = false;
   readonly #store: Store;
   readonly #read: RowsRead;

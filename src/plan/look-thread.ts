@@ -1,4 +1,4 @@
-/** The thread that looks at a large file. What it began with is a `Job`; it sends `Message`s, and hears when it may go on. */
+/** The thread that looks at a large file. What it began with is a `Job`; it sends `Message`s. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { Failure } from "../failure.ts";
@@ -7,17 +7,10 @@ import { openInput } from "../read/input.ts";
 import { Look, type Understood } from "./look.ts";
 import type { Job, Message, Thrown } from "./thread.ts";
 
-const { file, opening, mapping, rules, most }: Job = workerData; // as thread.ts gives it
+const { file, opening, mapping, rules, room }: Job = workerData; // as thread.ts gives it
 const port = parentPort;
 if (port === null) throw new Error("This file is the beginning of a thread.");
 const send = (message: Message): void => port.postMessage(message);
-
-let room = most;
-let wake = (): void => {};
-port.on("message", () => {
-  room += 1;
-  wake();
-});
 
 let look: Look | undefined;
 const understood = (): Understood | undefined => look?.understood;
@@ -27,11 +20,8 @@ try {
   const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }) });
   look = new Look(input, mapper, rules);
   for await (const batch of look.batches()) {
-    if (room === 0)
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    room -= 1;
+    Atomics.wait(room, 0, 0);
+    Atomics.sub(room, 0, 1);
     send({ kind: "batch", batch });
   }
   send({ kind: "end", understood: understood(), whole: look.whole });

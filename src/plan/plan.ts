@@ -146,7 +146,8 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   // Loaded only where there is need: most nights there is none.
   const held = judged.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
   const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
-  const sorting: Sorting = lanes > 1 ? "by lane" : order === "input" && !read.hasPositions ? "as read" : "by place";
+  const sorting: Sorting =
+    lanes > 1 ? "stage, lane, place" : order === "input" && !read.hasPositions ? "action.seq" : "place";
   const { inputs, skipReasons, eventOnlyReasons, isUnfit } = read;
   return {
     ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, eventOnlyReasons, held, lanes },

@@ -18,8 +18,8 @@ export interface Job {
   readonly opening: Pick<OpenInputOptions, "encoding" | "csv" | "maxInputBytes">;
   readonly mapping: Mapping;
   readonly rules: Rules;
-  /** Batches that may be under way. */
-  readonly most: number;
+  /** How many batches may still be under way, a number that both threads see. */
+  readonly room: Int32Array<SharedArrayBuffer>;
 }
 
 /** What the thread gives. An error crosses the border as plain data. */
@@ -44,15 +44,16 @@ export class ThreadLook implements AsyncDisposable {
   understood: Understood;
   readonly #worker: Worker;
   readonly #signal: AbortSignal;
+  readonly #room = new Int32Array(new SharedArrayBuffer(4)).fill(MOST_UNDER_WAY);
   #whole: Whole | undefined;
 
   /** @param understood before its first row. */
-  constructor(job: Omit<Job, "most">, understood: Understood, signal: AbortSignal) {
+  constructor(job: Omit<Job, "room">, understood: Understood, signal: AbortSignal) {
     this.understood = understood;
     this.#signal = signal;
     const cache = getCompileCacheDir();
     this.#worker = new Worker(ENTRY, {
-      workerData: { ...job, most: MOST_UNDER_WAY } satisfies Job,
+      workerData: { ...job, room: this.#room } satisfies Job,
       env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache },
       // Node 22 would warn of its own parts. Flags of the whole process are not repeated: a thread refuses some of them.
       execArgv: ["--disable-warning=ExperimentalWarning"],
@@ -67,7 +68,8 @@ export class ThreadLook implements AsyncDisposable {
       for await (const [message] of messages as AsyncIterable<[Message]>) {
         if (message.kind === "end") return this.#end(message);
         yield message.batch;
-        this.#worker.postMessage("next");
+        Atomics.add(this.#room, 0, 1);
+        Atomics.notify(this.#room, 0);
       }
     } catch (cause) {
       signal.throwIfAborted();

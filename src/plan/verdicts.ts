@@ -140,8 +140,8 @@ function judgeKind(items: readonly Item[], known: readonly KnownAction[], judgin
   const [first] = items;
   if (first === undefined) return;
   const accepted = acceptedOf(first.kind, known);
-  const here = judgeMarks(items, accepted, new Again(first.kind, known));
-  judgeTimes(items, accepted, here, judging);
+  judgeMarks(items, accepted, new Again(first.kind, known));
+  judgeTimes(items, accepted, judging);
   if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted, judging.isCut);
 }
 
@@ -167,8 +167,9 @@ class Again {
   }
 }
 
-/** Sent, changed, or unclear, by marks alone. Gives the first item of each mark. */
-function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): ReadonlyMap<string, Item> {
+/** Sent, changed, or unclear, by marks alone. */
+function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): void {
+  /** The first item of each mark. */
   const here = new Map<string, Item>();
   for (const [at, item] of items.entries()) {
     const { mark } = item;
@@ -186,12 +187,11 @@ function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): R
       else set(item, "sent", known === undefined ? "copy" : undefined, first);
     } else if (known !== undefined) set(item, known.content === item.content ? "sent" : "changed", undefined, known);
     else if (accepted.size > 0) {
-      const otherwise = marked(accepted, (other) => kindOfMark(other) !== kindOfMark(mark));
+      const otherwise = firstOf(accepted, (_, other) => kindOfMark(other) !== kindOfMark(mark));
       if (otherwise !== undefined) set(item, "unclear", "other-mark", otherwise);
     }
     if (first === undefined) here.set(mark, item);
   }
-  return here;
 }
 
 function set(item: Item, verdict: Verdict, why: Why | undefined, other: Item["other"]): void {
@@ -200,53 +200,41 @@ function set(item: Item, verdict: Verdict, why: Why | undefined, other: Item["ot
   item.other = other;
 }
 
-function marked(accepted: Accepted, isIt: (mark: string) => boolean): KnownAction | undefined {
-  for (const [mark, known] of accepted) if (isIt(mark)) return known;
+function firstOf(accepted: Accepted, isIt: (known: KnownAction, mark: string) => boolean): KnownAction | undefined {
+  for (const [mark, known] of accepted) if (isIt(known, mark)) return known;
   return undefined;
 }
 
 /** A time was corrected, where an accepted one is missing that the input should show; and times that fall are a problem. */
-function judgeTimes(
-  items: readonly Item[],
-  accepted: Accepted,
-  here: ReadonlyMap<string, Item>,
-  { spanOf, shows }: Judging,
-): void {
+function judgeTimes(items: readonly Item[], accepted: Accepted, { spanOf, shows }: Judging): void {
   let latest: Item | undefined;
-  let missing: KnownAction | undefined | "not looked for" = "not looked for";
+  const isAsked = accepted.size > 0 && items.some((item) => item.verdict === "new" && isToldByTime(item));
+  const missing = isAsked ? missingOf(items, accepted, spanOf) : undefined;
   for (const item of items) {
     const { kind, time } = item;
     if (time === undefined || item.verdict === "bad" || item.isCorrected) continue;
     if (item.verdict === "new") {
-      const falls = overwrites(kind) && latest !== undefined && time < timeOfItem(latest);
-      if (falls) set(item, "unclear", "times-fall", latest);
-      else if (accepted.size > 0 && isToldByTime(item) && shows(item.input)) {
-        if (missing === "not looked for") missing = missingOf(items, accepted, here, spanOf(kind));
-        if (missing !== undefined) set(item, "unclear", "missing", missing);
-      }
+      if (overwrites(kind) && time < (latest?.time ?? time)) set(item, "unclear", "times-fall", latest);
+      else if (missing !== undefined && isToldByTime(item) && shows(item.input))
+        set(item, "unclear", "missing", missing);
     }
-    if (latest === undefined || time > timeOfItem(latest)) latest = item;
+    if (time > (latest?.time ?? -1)) latest = item;
   }
 }
 
 /** A corrected time makes another action of it. Rejects hold what is left, and show nothing again. */
-const isToldByTime = ({ mark = "", isFromRejects }: Item): boolean => kindOfMark(mark) === "t" && !isFromRejects;
+const isToldByTime = ({ mark = "", time, isFromRejects }: Item): boolean =>
+  time !== undefined && kindOfMark(mark) === "t" && !isFromRejects;
 
-const timeOfItem = ({ time }: Item): number => time ?? 0;
-
-function missingOf(
-  items: readonly Item[],
-  accepted: Accepted,
-  here: ReadonlyMap<string, Item>,
-  span: Span | undefined,
-): KnownAction | undefined {
+function missingOf(items: readonly Item[], accepted: Accepted, spanOf: Judging["spanOf"]): KnownAction | undefined {
+  const span = items[0] && spanOf(items[0].kind);
   if (span === undefined) return undefined;
-  for (const [mark, known] of accepted) {
-    const time = known.time === undefined ? undefined : Number(known.time);
-    if (time === undefined || time < span.first || time > span.last || here.has(mark)) continue;
-    if (!items.some((item) => item.mark === mark)) return known;
-  }
-  return undefined;
+  const here = new Set(items.map(({ mark }) => mark));
+  const isMissing = (known: KnownAction, mark: string): boolean => {
+    const time = known.time === undefined ? -1 : Number(known.time);
+    return time >= span.first && time <= span.last && !here.has(mark);
+  };
+  return firstOf(accepted, isMissing);
 }
 
 /** Among actions of which the last decides, nothing is sent behind a later one. */
