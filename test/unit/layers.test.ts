@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
@@ -134,6 +134,24 @@ describe("the arrows of CONTRIBUTING.md", () => {
     expect(arrows.filter(([from, to]) => !table[from]?.includes(to)).map(([from, to]) => `${to} ◀ ${from}`)).toEqual(
       [],
     );
+  });
+});
+
+describe("the way of a row in CONTRIBUTING.md", () => {
+  const text = readFileSync(join(SRC, "../CONTRIBUTING.md"), "utf8");
+  const steps = text.split("\n").filter((line) => /^\| \d+ \|/.test(line));
+  const filesOf = (lines: readonly string[]) => lines.flatMap((line) => line.match(/`(?:src|bin)\/[^`]+`/g) ?? []);
+
+  it("names files that are there", () => {
+    const gone = filesOf(steps).filter((name) => !existsSync(join(SRC, "..", name.replaceAll("`", ""))));
+    expect(steps.length).toBeGreaterThan(20);
+    expect(gone).toEqual([]);
+  });
+
+  it("takes at most 40 to the request", () => {
+    const request = steps.findIndex((line) => line.includes("| request |"));
+    expect(request).toBeGreaterThan(0);
+    expect(new Set(filesOf(steps.slice(0, request + 1))).size).toBeLessThanOrEqual(40);
   });
 });
 
