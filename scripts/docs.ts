@@ -8,7 +8,7 @@ import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/a
 import { stringifyJson } from "../src/actions/json.ts";
 import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
-import { type JsonSchema, payloadJsonSchema } from "../src/actions/schemas.ts";
+import type { JsonSchema } from "../src/actions/schemas.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
 import { LOG_EVENTS } from "../src/commands/log-events.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
@@ -18,7 +18,7 @@ import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
 import { configJsonSchema } from "./config-schema.ts";
 import { logJsonSchema } from "./log-schema.ts";
 import { programToRead } from "./man.ts";
-import { promisesJsonSchema } from "./promises-schema.ts";
+import { payloadJsonSchema, promisesJsonSchema } from "./schemas.ts";
 import { terminalPicture } from "./terminal-picture.ts";
 
 /** Path in the repository → content. */

@@ -21,8 +21,9 @@ type MarkRule = "none" | "time" | "recipient" | "content";
  * - `claim-ticket`: it is in a wallet; its holder stays.
  * - `invalidate-ticket`: nothing is expected after it.
  */
-type EventEffect = "register-event" | "change-event";
-type TicketEffect =
+export type Effect =
+  | "register-event"
+  | "change-event"
   | "sell-ticket"
   | "change-ticket"
   | "resell-ticket"
@@ -30,14 +31,10 @@ type TicketEffect =
   | "check-in-ticket"
   | "claim-ticket"
   | "invalidate-ticket";
-export type Effect = EventEffect | TicketEffect;
 
-/** What the action is about, and what it does to it. */
-type About =
-  | { readonly about: "event"; readonly effect: EventEffect }
-  | { readonly about: "ticket"; readonly effect: TicketEffect };
-
-export type ActionSpec = About & {
+export interface ActionSpec {
+  readonly about: "event" | "ticket";
+  readonly effect: Effect;
   readonly required: readonly FieldName[];
   /** Exactly one of these is required. */
   readonly exclusive: readonly FieldName[];
@@ -52,7 +49,7 @@ export type ActionSpec = About & {
   /** File name prefixes that mean this action when a file says nothing else. */
   readonly fileNames: readonly string[];
   readonly meaning: string;
-};
+}
 
 const EVENT_DETAILS = [
   "eventName",

@@ -1,16 +1,13 @@
-/** What was meant for a web page or a program, and stands in a text: entities, tags, escapes. */
+/** What was meant for a web page or a program, as a reader of that would see it. */
 
 /** Ways of writing characters; a value may be decoded by each of them. */
 export const CODINGS = ["html", "escapes"] as const;
-type Coding = (typeof CODINGS)[number];
+export type Coding = (typeof CODINGS)[number];
 
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}\d?));/gi;
 const TAG =
   /<\/?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|su[bp]|t[dhr]|table|u|ul)(?:\s[^<>]*)?\/?>/gi;
 const ESCAPE = /\\(?:u([\da-f]{4})|(['"]))/gi;
-/** In a text, not in an address. */
-const PERCENT = /^(?!.*:\/\/).*(?:%20|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f]%[89ab][\da-f]%[89ab][\da-f])/is;
-
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", szlig: "ß", aelig: "æ", AElig: "Æ", oelig: "œ" },
@@ -36,33 +33,4 @@ function characterOf(whole: string, decimal?: string, hex?: string, name = ""): 
 export function decodeMarkup(text: string, coding: Coding): string {
   if (coding === "html") return text.replace(TAG, "").replace(ENTITY, characterOf);
   return text.replace(ESCAPE, (_whole, code, quote) => quote ?? String.fromCharCode(Number.parseInt(code, 16)));
-}
-
-export interface Markup {
-  /** The characters that show it. */
-  readonly found: string;
-  readonly decoded: string;
-  /** Undefined for percents, which no step decodes. */
-  readonly coding: Coding | undefined;
-}
-
-/** The first trace of markup in a text for people; undefined in most. */
-export function markupIn(text: string): Markup | undefined {
-  if (!/[&<\\%]/.test(text)) return undefined;
-  for (const coding of CODINGS) {
-    const decoded = decodeMarkup(text, coding);
-    const [found = ""] = (coding === "html" ? /&[#\w]+;|<[^>]*>/ : /\\\w*./).exec(text) ?? [];
-    if (decoded !== text) return { found, decoded, coding };
-  }
-  // An address is written with percents.
-  const [, found] = PERCENT.test(text) ? (/(%[\da-f]{2})/i.exec(text) ?? []) : [];
-  return found === undefined ? undefined : { found, decoded: decodedPercents(text), coding: undefined };
-}
-
-function decodedPercents(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

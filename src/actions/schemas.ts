@@ -5,7 +5,7 @@
  * checksum, a key stands twice or text inside a text is JSON. What it refuses, `validateItem` refuses too.
  */
 
-import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, MAX_ACTIONS_PER_REQUEST } from "./actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, recordOf, whenOmitted } from "./fields.ts";
 import type { JsonSchema } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
@@ -14,9 +14,9 @@ export type { JsonSchema } from "./kind.ts";
 
 export const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 
-const refer = (id: string): JsonSchema => ({ $ref: `#/$defs/${id}` });
+export const refer = (id: string): JsonSchema => ({ $ref: `#/$defs/${id}` });
 
-const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) => {
+export const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) => {
   const { meaning, kind, maxLength, default: cleared } = fieldSpec(name);
   const { type, ...keywords } = KINDS[kind].keywords;
   return {
@@ -27,7 +27,7 @@ const FIELD_SCHEMAS = recordOf(FIELD_NAMES, (name) => {
   };
 });
 
-const DATA_SCHEMAS = recordOf(ACTION_NAMES, (action) => {
+export const DATA_SCHEMAS = recordOf(ACTION_NAMES, (action) => {
   const { meaning, required, exclusive, anyOf, updates } = actionSpec(action);
   const properties = recordOf(acceptedFields(action), (name) => {
     const mayBeNull = updates && !required.includes(name);
@@ -41,29 +41,13 @@ const DATA_SCHEMAS = recordOf(ACTION_NAMES, (action) => {
   };
 });
 
-function objectOf(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
+export function objectOf(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
   return { type: "object", properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
 /** That a field is there; in an update a null is as if it were not. */
 function isGiven(name: FieldName, updates: boolean): JsonSchema {
   return { required: [name], ...(updates && { properties: { [name]: { not: { type: "null" } } } }) };
-}
-
-/** The body of `POST /stream`: a list of `{action, data}`. The greatest time is a bigint. */
-export function payloadJsonSchema(): JsonSchema {
-  const items = ACTION_NAMES.map((action) =>
-    objectOf({ action: { type: "string", const: action }, data: refer(action) }, ["action", "data"]),
-  );
-  return {
-    $schema: DRAFT,
-    title: "Body of POST /stream",
-    description: `At most ${MAX_ACTIONS_PER_REQUEST} actions, processed and answered in this order.`,
-    type: "array",
-    maxItems: MAX_ACTIONS_PER_REQUEST,
-    items: { oneOf: items },
-    $defs: { ...DATA_SCHEMAS, ...FIELD_SCHEMAS },
-  };
 }
 
 /** Of each action the schema of its `data`, whole by itself. The greatest time of one is a bigint. */

@@ -1,8 +1,7 @@
 /** Local times → instants. In an hour that occurs twice, the earlier instant counts; a time in a skipped hour has none. */
 
-import { distance } from "fastest-levenshtein";
 import { IANAZone } from "luxon";
-import { fold } from "./nearest.ts";
+import { fold, nearest } from "./nearest.ts";
 
 /** What a clock of the zone shows, in seconds as if it showed UTC → Unix seconds; undefined in the hour that the clocks skip. */
 export type Zone = (local: number) => number | undefined;
@@ -108,14 +107,9 @@ export function zoneFault(name: string): { readonly message: string; readonly ne
   return { message: "is not a time zone such as Europe/Berlin or UTC", near: nearestZone(name) };
 }
 
-/** A zone whose name, or whose place, differs by no more than a letter or two. */
+/** A zone of that place, or of nearly that name. */
 function nearestZone(written: string): string | undefined {
   const zones = Intl.supportedValuesOf("timeZone");
-  const folded = fold(written);
   const place = fold(written.split("/").at(-1) ?? "");
-  return (
-    zones.find((zone) => fold(zone) === folded) ??
-    zones.find((zone) => distance(fold(zone), folded) <= 2) ??
-    zones.find((zone) => place.length >= 4 && distance(fold(zone.split("/").at(-1) ?? ""), place) <= 1)
-  );
+  return zones.find((zone) => fold(zone.split("/").at(-1) ?? "") === place) ?? nearest(written, zones);
 }

@@ -4,9 +4,9 @@ import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec, numberOf } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
 import { FORMULA_ERROR, mangled, NO_VALUE, whole } from "../actions/mangled.ts";
-import { markupIn } from "../actions/markup.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
 import { cleanText, quoted } from "../text.ts";
+import { markupIn } from "./markup.ts";
 
 interface Flaw {
   readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";

@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { cleanText, WINDOWS_1252_HIGH } from "../text.ts";
+import { EMPTY, lineEndsIn } from "./row-bytes.ts";
 
 /** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
 const COMMON_LABELS =
@@ -129,8 +130,6 @@ function transcode(options: DecodeOptions): ToUtf8 {
   };
 }
 
-const EMPTY = Buffer.alloc(0);
-
 const isSingleByte = (encoding: string): boolean =>
   /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
 
@@ -167,17 +166,15 @@ function noCharacter(options: DecodeOptions, block: Buffer, offset: number, text
     !isAscii(complete) && isUtf8(complete)
       ? "It looks like UTF-8: leave the encoding out."
       : 'Another encoding may be right: what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
-  if (!isSingleByte(encoding)) {
-    const at = text.search(C1_CONTROL);
-    const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
-    const what = `it gives the control character ${codeOf(text.charCodeAt(at), 4, "U+")} in line ${line}`;
-    return new Failure("usage", `${name} is probably not ${encoding}: ${what}.`, { hint, cause });
-  }
+  const ofByte = isSingleByte(encoding);
   const decode = decoderOf(encoding);
-  const found = block.findIndex((byte) => byte >= 0x80 && !isCharacter(decode, byte));
-  const line = lineEnds() + countLineEnds(block.subarray(0, found)) + 1;
-  const what = `which has no character for byte ${codeOf(block[found], 2)} at byte offset ${offset + found}, line ${line}`;
-  return new Failure("usage", `${name} is not ${encoding}, ${what}.`, { hint, cause });
+  const at = ofByte ? block.findIndex((byte) => byte >= 0x80 && !isCharacter(decode, byte)) : text.search(C1_CONTROL);
+  const before = ofByte ? block.subarray(0, at) : Buffer.from(text.slice(0, at));
+  const line = lineEnds() + lineEndsIn(before) + 1;
+  const sentence = ofByte
+    ? `${name} is not ${encoding}, which has no character for byte ${codeOf(block[at], 2)} at byte offset ${offset + at}, line ${line}.`
+    : `${name} is probably not ${encoding}: it gives the control character ${codeOf(text.charCodeAt(at), 4, "U+")} in line ${line}.`;
+  return new Failure("usage", sentence, { hint, cause });
 }
 
 const codeOf = (code: number | undefined, digits: number, sign = "0x"): string =>
@@ -203,7 +200,7 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
   }
   const at = completeLength(bytes.subarray(0, valid));
   const what = invalid > bytes.length ? "a character is cut off" : `byte ${codeOf(bytes[at], 2)}`;
-  const line = lineEnds() + countLineEnds(bytes.subarray(0, at)) + 1;
+  const line = lineEnds() + lineEndsIn(bytes.subarray(0, at)) + 1;
   const wrong = `not valid UTF-8: ${what} at byte offset ${offset + at}, line ${line}.`;
   if (isRejects === true)
     return new Failure("input-invalid", `${name} is a rejects file and ${wrong}`, {
@@ -242,7 +239,7 @@ function cellAround(text: string, at: number): string {
 }
 
 function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
-  const line = lineEnds() + countLineEnds(text.subarray(0, nul)) + 1;
+  const line = lineEnds() + lineEndsIn(text.subarray(0, nul)) + 1;
   const place = encoding === "utf-8" ? `at byte offset ${offset}, line ${line}` : `in line ${line}`;
   const utf16 = encoding === "utf-8" ? likelyUtf16(text) : undefined;
   return new Failure("usage", `${name} is not a text file: there is a NUL byte ${place}.`, {
@@ -258,11 +255,6 @@ function likelyUtf16(text: Buffer): string | undefined {
   const odd = nulsAt(1);
   if (Math.max(even, odd) < sample.length / 4) return undefined;
   return odd > even ? "utf-16le" : "utf-16be";
-}
-
-function countLineEnds(bytes: Buffer): number {
-  const lineEnd = bytes.includes(10) ? 10 : 13;
-  return bytes.filter((byte) => byte === lineEnd).length;
 }
 
 /** More are not counted. */

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { promisesJsonSchema } from "../../../scripts/promises-schema.ts";
+import { payloadJsonSchema, promisesJsonSchema } from "../../../scripts/schemas.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, isActionName } from "../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../../../src/actions/rules.ts";
-import { actionSchemas, type JsonSchema, payloadJsonSchema } from "../../../src/actions/schemas.ts";
+import { actionSchemas, type JsonSchema } from "../../../src/actions/schemas.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
 

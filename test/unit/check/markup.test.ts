@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { draftOf } from "../../../src/actions/draft.ts";
-import { decodeMarkup, markupIn } from "../../../src/actions/markup.ts";
+import { decodeMarkup } from "../../../src/actions/markup.ts";
+import { markupIn } from "../../../src/check/markup.ts";
 import { checkDraft } from "../../../src/check/shape.ts";
 
 const rulesOf = (eventName: string) =>

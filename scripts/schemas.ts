@@ -1,7 +1,23 @@
-/** The JSON Schema of a promises file. */
+/** The JSON Schemas of a request body and of a promises file. */
 
-import { ACTION_NAMES } from "../src/actions/actions.ts";
-import { DRAFT, type JsonSchema } from "../src/actions/schemas.ts";
+import { ACTION_NAMES, MAX_ACTIONS_PER_REQUEST } from "../src/actions/actions.ts";
+import { DATA_SCHEMAS, DRAFT, FIELD_SCHEMAS, type JsonSchema, objectOf, refer } from "../src/actions/schemas.ts";
+
+/** The body of `POST /stream`: a list of `{action, data}`. The greatest time is a bigint. */
+export function payloadJsonSchema(): JsonSchema {
+  const items = ACTION_NAMES.map((action) =>
+    objectOf({ action: { type: "string", const: action }, data: refer(action) }, ["action", "data"]),
+  );
+  return {
+    $schema: DRAFT,
+    title: "Body of POST /stream",
+    description: `At most ${MAX_ACTIONS_PER_REQUEST} actions, processed and answered in this order.`,
+    type: "array",
+    maxItems: MAX_ACTIONS_PER_REQUEST,
+    items: { oneOf: items },
+    $defs: { ...DATA_SCHEMAS, ...FIELD_SCHEMAS },
+  };
+}
 
 /** One line of a promises file. Later versions may add keys. */
 export function promisesJsonSchema(): JsonSchema {
