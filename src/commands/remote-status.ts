@@ -163,9 +163,19 @@ async function ask(
 }
 
 async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerator<OpenPromise> {
-  for (const { number: run } of runs)
-    for await (const promises of ledger.promises(run, FINAL_STATUSES))
-      for (const each of promises) yield { ...each, run };
+  for (const run of runs)
+    for await (const promise of promisesOf(ledger, run))
+      if (promise.status === undefined || !isFinal(promise.status)) yield promise;
+}
+
+/** All promises of a run, each with its action's origin and what the service last said of it. */
+async function* promisesOf(ledger: Ledger, { number: run }: Run) {
+  for (const { chunk, accepted } of await ledger.chunks(run)) {
+    if (accepted === 0) continue;
+    const statuses = await ledger.statuses(run, chunk);
+    for (const { place, promise, origin } of (await ledger.outcomes(run, chunk)).items)
+      if (promise !== undefined) yield { run, chunk, place, promise, origin, status: statuses.get(place) };
+  }
 }
 
 /** Answers are stored so many at a time, or after so long. */
@@ -173,7 +183,7 @@ const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
 
 /** Keeps what was learnt, some answers at a time. */
 function notesIn(ledger: Ledger) {
-  let [waiting, storedAt]: [OpenPromise[], number] = [[], performance.now()];
+  let [waiting, storedAt]: [(OpenPromise & { readonly status: string })[], number] = [[], performance.now()];
   const store = async (): Promise<void> => {
     const byRun = Map.groupBy(waiting, ({ run }) => run);
     [waiting, storedAt] = [[], performance.now()];
@@ -217,18 +227,12 @@ const FAILURES_SHOWN = 5;
 async function failuresOf(ledger: Ledger, runs: readonly Run[]) {
   const failures = [];
   for (const run of runs)
-    for await (const promises of ledger.promises(run.number, [])) {
-      for (const { chunk, place, seq, promise: actionPromise, status } of promises) {
-        if (status === undefined || !FAILED_STATUSES.includes(status)) continue;
-        const { items } = await ledger.outcomes(run.number, chunk);
-        const origin = items.find((item) => item.place === place)?.origin;
-        const source = origin && run.inputs[origin.input]?.name;
-        failures.push({
-          ...{ run: run.run, seq, status, source: source ?? null, line: origin?.line ?? null },
-          ...{ action: origin?.kind ?? null, actionPromise: actionPromise ?? null },
-        });
-        if (failures.length >= FAILURES_SHOWN) return failures;
-      }
+    for await (const { origin, promise: actionPromise, status } of promisesOf(ledger, run)) {
+      if (status === undefined || !FAILED_STATUSES.includes(status)) continue;
+      const { seq, line, kind: action } = origin;
+      const source = run.inputs[origin.input]?.name ?? null;
+      failures.push({ run: run.run, seq, status, source, line, action, actionPromise });
+      if (failures.length >= FAILURES_SHOWN) return failures;
     }
   return failures;
 }
@@ -265,7 +269,7 @@ function sayFailed(found: RemoteStatus, environment: Environment, { reporter }: 
   }
   if (failed > failures.length)
     reporter.error(
-      `${number(failed - failures.length)} more did not. All of them are in the ledger's table promise_statuses (docs/design/ledger.md).`,
+      `${number(failed - failures.length)} more did not. All of them are in the ledger's table statuses (docs/design/ledger.md).`,
     );
   if (notFound > 0)
     reporter.warn(

@@ -2,33 +2,28 @@
 
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
-import type { ActionFacts, Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
+import type { Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, SPELLINGS } from "./schema.ts";
-import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value, words } from "./sql.ts";
+import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
-const keyOf = ({ subject, kind, mark }: Identity): readonly string[] => [subject, kind, mark];
+const partsOf = ({ subject, kind, mark }: Identity): readonly string[] => [subject, kind, mark];
+/** The same for the same identity alone. */
+export const keyOf = (identity: Identity): string => JSON.stringify(partsOf(identity));
 
 /** A table `wanted` of these, each with its place among them. */
-export const identities = (actions: readonly Identity[]): Rows =>
-  rowsOf(
-    { ...KEY, at: "int" },
-    actions.map((action, at) => [...keyOf(action), at]),
-  );
+export const identities = (actions: readonly Identity[]): Rows => ({
+  columns: { ...KEY, at: "int" },
+  rows: actions.map((action, at) => [...partsOf(action), at]),
+});
 export const IS_WANTED = raw(
   "actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark",
 );
 
-/** The chunk and place of one that was adopted are null. */
-export const toRow = (
-  run: number,
-  { subject, kind, mark, content, time, event, owner, seq }: ActionFacts & { readonly seq: number },
-  chunk: number | null,
-  place: number | null,
-): readonly Value[] => [
-  ...[subject, kind, mark, content, toSigned(time), event ?? null, owner ?? null],
-  ...[run, chunk, place, run, seq],
-];
+const toRow = (run: number, action: NewAction): readonly Value[] => {
+  const { time, event = null, owner = null, chunk = null, place = null, seq } = action;
+  return [...partsOf(action), action.content, toSigned(time), event, owner, run, chunk, place, run, seq];
+};
 
 /** Databases have signed numbers of 64 bits, and a time has none. */
 const toSigned = (time: number | bigint | undefined): Value =>
@@ -40,11 +35,21 @@ function fromSigned(text: string | undefined): number | bigint | undefined {
   return Number.isSafeInteger(time) && time >= 0 ? time : BigInt.asUintN(64, BigInt(text));
 }
 
-/** Part of a transaction. @throws Failure `busy` where one is known. */
-export async function insertActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
-  const rows = actions.map((action) => toRow(run, action, action.chunk, action.place));
-  await session.insert(ACTIONS, rows);
-  await insertSpellings(session, actions);
+/** Part of a transaction. @param onConflict what becomes of one that is known; otherwise @throws Failure `busy`. */
+export async function insertActions(
+  session: Session,
+  run: number,
+  actions: readonly NewAction[],
+  onConflict = "",
+): Promise<void> {
+  if (actions.length === 0) return;
+  await session.insert(
+    ACTIONS,
+    actions.map((action) => toRow(run, action)),
+    onConflict,
+  );
+  const spellings = actions.flatMap(({ normal, subject }) => (normal === undefined ? [] : [[normal, subject]]));
+  if (spellings.length > 0) await session.insert(SPELLINGS, spellings, "ON CONFLICT DO NOTHING");
 }
 
 /** What is known of it is what the row says now; who sent it stays. */
@@ -53,18 +58,8 @@ const ADOPTED = `ON CONFLICT (subject, kind, mark) DO UPDATE SET content = exclu
 
 /** Part of a transaction: they are known from now on, and nothing is sent. Of one that stands there several times, the last counts. */
 export async function adoptActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
-  const latest = new Map(actions.map((action) => [JSON.stringify(keyOf(action)), action]));
-  const rows = Array.from(latest.values(), (action) => toRow(run, action, null, null));
-  await session.insert(ACTIONS, rows, ADOPTED);
-  await insertSpellings(session, actions);
-}
-
-export async function insertSpellings(
-  session: Session,
-  actions: readonly Pick<NewAction, "normal" | "subject">[],
-): Promise<void> {
-  const spellings = actions.flatMap(({ normal, subject }) => (normal === undefined ? [] : [[normal, subject]]));
-  if (spellings.length > 0) await session.insert(SPELLINGS, spellings, "ON CONFLICT DO NOTHING");
+  const latest = new Map(actions.map((action) => [keyOf(action), action]));
+  await insertActions(session, run, [...latest.values()], ADOPTED);
 }
 
 /** Part of a transaction: they were not taken, and may be sent again. What they were to correct is not corrected. */
@@ -97,12 +92,13 @@ export async function moveActions(
 }
 
 /** Part of a transaction. What an earlier version gave, and is not known, will not come any more. */
-async function noteCorrected(session: Session, corrected: readonly Corrected[]): Promise<void> {
+export async function noteCorrected(session: Session, corrected: readonly Corrected[]): Promise<void> {
+  if (corrected.length === 0) return;
   const digests = [...new Set(corrected.map(({ digest }) => digest))];
   await session.run(sql`DELETE FROM corrected
     WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)
     AND NOT EXISTS (SELECT 1 FROM actions WHERE ${IS_CORRECTED})`);
-  const rows = corrected.map((action) => [action.digest, ...keyOf(action)]);
+  const rows = corrected.map((action) => [action.digest, ...partsOf(action)]);
   await session.insert(CORRECTED, rows, "ON CONFLICT DO NOTHING");
 }
 
@@ -120,7 +116,7 @@ type ActionRow = Omit<KnownAction, "time" | "position"> & {
 export async function selectActions(reader: Reader, from: Sql, where: Sql): Promise<readonly KnownAction[]> {
   const rows = await select<ActionRow>(
     reader,
-    sql`SELECT actions.subject, actions.kind, mark, content, CAST(time AS TEXT) AS time, event, owner, actions.run, runs.id AS run_id,
+    sql`SELECT actions.subject, actions.kind, actions.mark, content, CAST(time AS TEXT) AS time, event, owner, actions.run, runs.id AS run_id,
         actions.chunk, place, position_run, position_seq,
         CASE WHEN chunks.state IN ${words(PENDING_STATES)} THEN 'pending' ELSE 'sent' END AS state
       FROM ${from} LEFT JOIN runs ON runs.number = actions.run
@@ -154,16 +150,16 @@ export const selectBySubject = (reader: Reader, subjects: readonly string[]): Pr
   );
 
 export const actionMethods = (database: Database): Actions => ({
-  actionsOf: (subjects) => selectBySubject(database.plain, subjects),
+  actionsOf: (subjects) => selectBySubject(database, subjects),
   near: (normals) => {
     const wanted = listOf("normal", "text", normals);
-    return database.plain.all(
+    return database.all(
       sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
         UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
     );
   },
   corrected: (digests) =>
-    database.plain.all(
+    database.all(
       sql`SELECT given.digest, given.subject, given.kind, given.mark FROM ${listOf("digest", "text", digests)} AS wanted
         CROSS JOIN corrected AS given WHERE given.digest = wanted.digest AND NOT EXISTS (
           SELECT 1 FROM corrected LEFT JOIN actions ON ${IS_CORRECTED}
@@ -171,7 +167,4 @@ export const actionMethods = (database: Database): Actions => ({
           WHERE corrected.digest = wanted.digest
             AND (actions.subject IS NULL OR chunks.state IN ${words(PENDING_STATES)}))`,
     ),
-  noteCorrected: async (rows) => {
-    if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));
-  },
 });

@@ -4,15 +4,14 @@ import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Chunk, Origins, Request } from "./ledger.ts";
+import type { Chunk, Origin } from "./ledger.ts";
 import {
-  columnsOf,
   elementsOf,
+  fromStored,
+  type Outcome,
   pack,
   packJson,
   packOrigins,
-  responsesOf,
-  type StoredOutcomes,
   sha256,
   toBody,
   toStored,
@@ -31,8 +30,8 @@ export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_writte
 const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk = ${chunk}`;
 
 /** In the order in which they are sent. */
-export const selectChunks = (reader: Reader, where: Sql): Promise<readonly Chunk[]> =>
-  select(reader, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk`);
+export const selectChunks = (reader: Reader, where: Sql, limit = sql``): Promise<readonly Chunk[]> =>
+  select(reader, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk ${limit}`);
 
 export async function readChunk(session: Reader, run: number, chunk: number): Promise<Chunk> {
   const [row] = await selectChunks(session, ofChunk(run, chunk));
@@ -66,108 +65,86 @@ type ChunkPlace = Pick<Chunk, "run" | "chunk" | "lane" | "stage" | "whole" | "fi
 
 interface Content {
   readonly body: Uint8Array | undefined;
-  readonly origins: Origins;
+  readonly origins: readonly Origin[];
   readonly rows: readonly string[] | undefined;
 }
 
-/** What each table gets of a chunk. */
-export interface PackedChunk {
-  readonly chunks: Columns;
-  readonly bodies: Columns;
-  readonly row_texts: Columns | undefined;
-}
-
-export async function packChunk(place: ChunkPlace, { body, origins, rows }: Content): Promise<PackedChunk> {
-  const { run, chunk, lane, stage, whole, first: at, state } = place;
+/** Part of a transaction. */
+export async function insertChunk(
+  session: Session,
+  place: ChunkPlace,
+  { body, origins, rows }: Content,
+): Promise<void> {
+  const { run, chunk } = place;
   const [packed, packedOrigins, texts] = await Promise.all([
     body && pack(body),
     packOrigins(origins),
     rows && packJson(rows),
   ]);
-  const count = origins.seq.length;
-  return {
-    chunks: { run, chunk, lane, stage, whole, first: at, count, state },
-    bodies: { run, chunk, sha256: body && sha256(body), body: packed, origins: packedOrigins },
-    row_texts: texts && { run, chunk, texts },
-  };
+  const large = { sha256: body && sha256(body), origins: packedOrigins, texts, body: packed };
+  await session.run(insertInto("chunks", { ...place, count: origins.length }));
+  await session.run(insertInto("bodies", { run, chunk, ...large }));
 }
 
-/** Part of a transaction: some dozen at a time. */
-export async function insertChunks(session: Session, chunks: readonly PackedChunk[]): Promise<void> {
-  for (const table of ["chunks", "bodies", "row_texts"] as const) {
-    const rows = chunks.map((each) => each[table]).filter((row) => row !== undefined);
-    if (rows.length > 0) await session.run(insertInto(table, rows));
-  }
-}
-
-/** @throws Failure `storage` where it, or where its actions come from, is not what was entered. */
-export async function readBody(reader: Reader, run: number, chunk: number): Promise<Uint8Array> {
-  const request = await readRequest(reader, run, sql`${chunk}`);
-  if (request === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
-  return request.body;
-}
-
-/** @param number of the chunk, or what selects it: undefined where that finds none. @throws as `readBody` does. */
-export async function readRequest(reader: Reader, run: number, number: Sql): Promise<Request | undefined> {
-  const found = await first<Chunk & { body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
+/** As `Ledger.body` says. */
+export async function readBody(reader: Reader, run: number, chunk: number): Promise<Uint8Array | undefined> {
+  const row = await first<{ body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
     reader,
-    sql`SELECT ${COLUMNS}, body, sha256, origins FROM chunks JOIN bodies USING (run, chunk)
-      WHERE chunks.run = ${run} AND chunks.chunk = (${number})`,
+    sql`SELECT body, sha256, origins FROM bodies WHERE ${ofChunk(run, chunk)}`,
   );
-  if (found === undefined) return undefined;
-  const { body: packed, sha256: digest, origins, ...chunk } = found;
-  const { place } = reader.dialect;
-  if (packed === undefined)
-    throw new Failure(
-      "usage",
-      `The request of chunk ${chunk.chunk} is not in the ledger ${place} any more: it was pruned.`,
-      {
-        hint: "The ledger still knows what was sent, and the promises: tickets find ID",
-      },
-    );
+  if (row?.body === undefined) return undefined;
   try {
     // Without where its actions come from, the answer could not be stored.
-    const [body] = await Promise.all([unpack(packed), unpack(origins)]);
-    if (sha256(body) === digest) return { chunk, body };
+    const [body] = await Promise.all([unpack(row.body), unpack(row.origins)]);
+    if (sha256(body) === row.sha256) return body;
     throw new Error("it has another digest than what was entered");
   } catch (cause) {
-    throw new Failure(
-      "storage",
-      `The body of chunk ${chunk.chunk} in the ledger ${place} is damaged. Nothing of it was sent.`,
-      {
-        hint: "Restore the ledger from a backup; what that lacks is noticed before anything is sent.",
-        cause,
-      },
-    );
+    const what = `The body of chunk ${chunk} in the ledger ${reader.dialect.place} is damaged. Nothing of it was sent.`;
+    const hint = "Restore the ledger from a backup; what that lacks is noticed before anything is sent.";
+    throw new Failure("storage", what, { hint, cause });
   }
 }
 
-/** False once it was pruned, and where it was imported. */
-export const hasBody = async (reader: Reader, run: number, chunk: number): Promise<boolean> =>
-  (await first(reader, sql`SELECT 1 AS one FROM bodies WHERE ${ofChunk(run, chunk)} AND body IS NOT NULL`)) !==
-  undefined;
+/** Of a chunk that is pending: it is never pruned. */
+export async function readRequest(reader: Reader, run: number, chunk: number): Promise<Uint8Array> {
+  const body = await readBody(reader, run, chunk);
+  if (body === undefined) throw new Error(`chunk ${chunk} of run ${run} has no body`);
+  return body;
+}
 
 /** A chunk with all that is known of its actions but the request, by one statement. */
 export async function readWhole(session: Reader, run: number, chunk: number) {
-  const row = await first<Chunk & StoredOutcomes & { origins: Uint8Array; texts?: Uint8Array; decided?: number }>(
+  const row = await first<Chunk & { origins: Uint8Array; texts?: Uint8Array; outcomes?: string }>(
     session,
-    sql`SELECT ${COLUMNS}, origins, texts, letters, promises, promises_json, responses, outcomes.run AS decided
-      FROM chunks JOIN bodies USING (run, chunk) LEFT JOIN row_texts USING (run, chunk) LEFT JOIN outcomes USING (run, chunk)
-      WHERE chunks.run = ${run} AND chunks.chunk = ${chunk}`,
+    sql`SELECT ${COLUMNS}, origins, texts, outcomes FROM chunks JOIN bodies USING (run, chunk)
+      WHERE ${ofChunk(run, chunk)}`,
   );
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
-  const { origins, texts, letters, promises, promisesJson, responses, decided, ...of } = row;
+  const { origins, texts, outcomes, ...of } = row;
   return {
     chunk: of,
     origins: await unpackOrigins(origins),
-    stored: decided === undefined ? undefined : { letters, promises, promisesJson, responses },
+    outcomes: outcomes === undefined ? undefined : fromStored(outcomes),
     rows: texts && ((await unpackJson(texts)) as readonly string[]), // by insertChunk
   };
 }
 
-/** What was said of a doubt makes way for what a person says. */
-export const storeOutcomes = (session: Session, run: number, chunk: number, stored: StoredOutcomes): Promise<number> =>
-  session.run(insertInto("outcomes", { run, chunk, ...stored }, ["run", "chunk"]));
+/** Of all its actions. What was said of a doubt makes way for what a person says; rows that were accepted are not needed any more. */
+export async function storeOutcomes(
+  session: Session,
+  run: number,
+  chunk: number,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const isDone = outcomes.every(({ outcome }) => outcome === "accepted" || outcome === "settled");
+  const stored = { outcomes: toStored(outcomes), ...(isDone && { texts: undefined }) };
+  await session.run(sql`UPDATE bodies SET ${assigned(stored)} WHERE ${ofChunk(run, chunk)}`);
+}
+
+/** Nothing is known of its actions, or nothing came of them. */
+export async function dropOutcomes(session: Session, run: number, chunk: number): Promise<void> {
+  await session.run(sql`UPDATE bodies SET outcomes = NULL WHERE ${ofChunk(run, chunk)}`);
+}
 
 /**
  * Cuts parts out of a chunk. What the service said of a doubt goes with its actions.
@@ -182,7 +159,7 @@ export async function cut(
   partOf: (place: number) => number | undefined,
   state: ChunkState,
 ): Promise<readonly number[]> {
-  const { chunk: parent, origins, stored, rows } = await readWhole(session, run, chunk);
+  const { chunk: parent, origins, outcomes, rows } = await readWhole(session, run, chunk);
   const parts: number[][] = [];
   for (const place of origins.keys()) {
     const part = partOf(place);
@@ -190,9 +167,8 @@ export async function cut(
     parts[part] ??= [];
     parts[part].push(place);
   }
-  const elements = elementsOf(await readBody(session, run, chunk));
+  const elements = elementsOf(await readRequest(session, run, chunk));
   if (elements.length !== origins.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
-  const said = responsesOf(stored);
   const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
   const made: number[] = [];
   for (const places of parts) {
@@ -200,22 +176,23 @@ export async function cut(
     const kept = [...new Set(places.map((at) => origins[at]?.row ?? 0))];
     const rowAt = new Map(kept.map((row, at) => [row, at]));
     const chosen = places.flatMap((at) => origins[at] ?? []);
-    const part = await packChunk(
-      { ...parent, chunk: number, first: parent.first + (places[0] ?? 0), state },
+    const { lane, stage, whole, first: at } = parent;
+    await insertChunk(
+      session,
+      { run, chunk: number, lane, stage, whole, first: at + (places[0] ?? 0), state },
       {
         body: toBody(places.flatMap((at) => elements[at] ?? [])),
-        origins: columnsOf(chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 }))),
+        origins: chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 })),
         rows: rows && kept.map((row) => rows[row] ?? ""),
       },
     );
-    await insertChunks(session, [part]);
     await moveActions(session, run, chunk, number, chosen);
-    if (places.some((at) => said.has(at)))
+    if (outcomes !== undefined)
       await storeOutcomes(
         session,
         run,
         number,
-        toStored(places.map((at) => ({ outcome: "in doubt", response: said.get(at) }))),
+        places.flatMap((at) => outcomes[at] ?? []),
       );
     made.push(number);
   }

@@ -19,11 +19,10 @@ export interface Session {
   insert(table: BulkTable, rows: readonly (readonly Value[])[], onConflict?: string): Promise<number>;
 }
 
-export interface Database extends AsyncDisposable {
+/** What it is asked beside a transaction is asked statement by statement. */
+export interface Database extends Reader, AsyncDisposable {
   readonly place: string;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
-  /** Each statement on its own. */
-  readonly plain: Reader;
   /** Statements that see one state of the database. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
@@ -47,8 +46,6 @@ interface Dialect {
   readonly place: string;
   /** A time of day of the database's clock, as milliseconds since 1970. */
   readonly now: Sql;
-  /** Where bytes stand within others, from 1; 0 for nowhere. */
-  readonly indexOf: (column: string, bytes: Uint8Array) => Sql;
   /** Keeps a row that was read as it is until the transaction ends. */
   readonly forUpdate: Sql;
 }

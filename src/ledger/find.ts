@@ -2,10 +2,10 @@
 
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
-import { hasBody, readBody } from "./chunk-life.ts";
+import { readBody } from "./chunk-life.ts";
 import { type Session, select } from "./database.ts";
 import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
-import { elementsOf, uuidToBytes } from "./outcomes.ts";
+import { elementsOf } from "./outcomes.ts";
 import { selectRuns } from "./runs.ts";
 import { selectSettlements } from "./settle.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -36,20 +36,17 @@ async function knownAs(session: Session, id: string): Promise<readonly KnownActi
   return [...(await selectBySubject(session, subjects)), ...(await selectActions(session, sql`actions`, ofTickets))];
 }
 
-/** Of what was rejected or abandoned only its chunk knows. Bytes of a promise may stand there by chance; the items decide. */
+/** Of what was rejected or abandoned only its chunk knows. */
 const otherChunks = (session: Session, id: string): Promise<readonly Spot[]> =>
   select(
     session,
     sql`SELECT run, chunk FROM chunks WHERE rejected > 0 OR state = 'abandoned'
-      UNION SELECT run, chunk FROM outcomes WHERE ${holdsPromise(session, id)}`,
+      UNION SELECT run, chunk FROM bodies WHERE ${holdsPromise(id)}`,
   );
 
-function holdsPromise({ dialect }: Session, id: string): Sql {
-  const bytes = uuidToBytes(id.toLowerCase());
-  return bytes === undefined
-    ? sql`promises_json LIKE ${`%${JSON.stringify(id).replaceAll(/[\\%_]/g, "\\$&")}%`} ESCAPE '\\'`
-    : sql`${dialect.indexOf("promises", bytes)} > 0`;
-}
+/** As it stands in JSON. */
+const holdsPromise = (id: string): Sql =>
+  sql`outcomes LIKE ${`%${JSON.stringify(id).replaceAll(/[\\%_]/g, "\\$&")}%`} ESCAPE '\\'`;
 
 const isAbout = ({ outcome, promise, origin: { subject, event } }: Item, id: string): boolean =>
   outcome !== "moved" && (promise === id || subject.slice(2) === id || event === id);
@@ -60,7 +57,7 @@ async function itemsIn(session: Session, run: Run, chunk: number, id: string): P
   const { chunk: of, items } = await readOutcomes(session, number, chunk);
   const meant = items.filter((item) => isAbout(item, id));
   if (meant.length === 0) return [];
-  const body = (await hasBody(session, number, chunk)) ? elementsOf(await readBody(session, number, chunk)) : [];
+  const body = elementsOf((await readBody(session, number, chunk)) ?? Buffer.of());
   const attempts = await selectAttempts(session, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
   const settlements = await selectSettlements(session, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
   return meant.map(({ origin, place: at, outcome, promise, response }) => {

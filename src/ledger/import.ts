@@ -2,15 +2,13 @@
 
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
-import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
-import { cutOut, insertChunks, packChunk, readWhole, selectChunks } from "./chunk-life.ts";
-import { PENDING_STATES } from "./chunks.ts";
-import { type Database, type Session, scalar, select } from "./database.ts";
+import { IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
+import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { type Database, type Session, scalar } from "./database.ts";
 import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
-import { columnsOf, itemsOf } from "./outcomes.ts";
+import { itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
-import { ACTIONS } from "./schema.ts";
-import { sql, words } from "./sql.ts";
+import { sql } from "./sql.ts";
 import { storeAnswers } from "./steps.ts";
 
 /** As `Ledger.importRuns` says. */
@@ -51,19 +49,47 @@ async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGe
   if (group !== undefined) yield group;
 }
 
+interface Pending {
+  readonly line: ImportedLine;
+  readonly chunk: number;
+  readonly place: number;
+}
+
 /** @returns how many of them are new here. */
 async function importGroup(session: Session, group: Group): Promise<number> {
   const run = await runWith(session, group);
-  const answered = await answerPending(session, run.number, group);
-  const others = group.filter((line) => !answered.has(line));
-  return answered.size + (await enter(session, run, others));
+  const wanted = sql`${identities(group)} AS wanted CROSS JOIN actions`;
+  const known = new Map((await selectActions(session, wanted, IS_WANTED)).map((each) => [keyOf(each), each]));
+  const rejected = await rejectedIn(session, run.number, group);
+  const [pending, fresh]: [Pending[], ImportedLine[]] = [[], []];
+  for (const line of group) {
+    const found = known.get(keyOf(line));
+    const isRejected = line.outcome === "rejected";
+    if (found?.state === "pending" && found.run === run.number)
+      pending.push({ line, chunk: found.chunk ?? 0, place: found.place ?? 0 });
+    else if (found?.state === "pending" && !isRejected) throw plannedElsewhere(found.runId, run.environment);
+    // What was rejected is known by its place in the input, the rest by its identity.
+    else if (isRejected ? !rejected.has(line.seq) : found === undefined) fresh.push(line);
+  }
+  await answerPending(session, run.number, pending);
+  await enter(session, run, fresh);
+  return pending.length + fresh.length;
 }
 
-const selectRun = async (session: Session, id: string): Promise<Run | undefined> =>
-  (await selectRuns(session, sql`WHERE id = ${id}`))[0];
+/** The places in the input of what is known to be rejected. */
+async function rejectedIn(session: Session, run: number, group: Group): Promise<ReadonlySet<number>> {
+  const rejected = new Set<number>();
+  if (group.every(({ outcome }) => outcome !== "rejected")) return rejected;
+  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
+    const { origins, outcomes } = await readWhole(session, run, chunk);
+    for (const { outcome, origin } of itemsOf(origins, outcomes, "not sent"))
+      if (outcome === "rejected") rejected.add(origin.seq);
+  }
+  return rejected;
+}
 
 async function beginRun(session: Session, { run, environment, at }: ImportedRun): Promise<void> {
-  if ((await selectRun(session, run)) !== undefined) return;
+  if ((await selectRuns(session, sql`WHERE id = ${run}`)).length > 0) return;
   const [later] = await selectRuns(
     session,
     sql`WHERE created_at > ${at} AND (kind <> 'sent' OR state IN ('open', 'closing') OR EXISTS
@@ -89,43 +115,33 @@ const knownLater = (later: string, environment: string, run: string): Failure =>
 async function runWith(session: Session, group: Group): Promise<Run> {
   const [{ runId, environment, at }] = group;
   await beginRun(session, { run: runId, environment, at });
-  const { inputs = [] } = (await selectRun(session, runId)) ?? {};
-  const names = new Set(group.map(({ source }) => source)).difference(new Set(inputs.map(({ name }) => name)));
-  if (names.size > 0) {
-    const all = [...inputs, ...[...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
-    const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
-    const facts = JSON.stringify({ ...JSON.parse(known ?? "{}"), inputs: all });
-    await session.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
-  }
-  const run = await selectRun(session, runId);
+  const [run] = await selectRuns(session, sql`WHERE id = ${runId}`);
   if (run === undefined) throw new Error(`run ${runId} was not made`);
-  return run;
+  const names = new Set(group.map(({ source }) => source)).difference(new Set(run.inputs.map(({ name }) => name)));
+  if (names.size === 0) return run;
+  const inputs = [
+    ...run.inputs,
+    ...Array.from(names, (name) => ({ name, source: "", format: "", sha256: "", rows: 0 })),
+  ];
+  const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
+  const facts = JSON.stringify({ ...JSON.parse(known ?? "{}"), inputs });
+  await session.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
+  return { ...run, inputs };
 }
 
-/** Which of these some run has still to send, or waits for. */
-const selectPending = (session: Session, lines: readonly ImportedLine[]) =>
-  select<{ run: number; id: string; chunk: number; place: number; at: number }>(
-    session,
-    sql`SELECT actions.run, runs.id, actions.chunk, actions.place, wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions
-      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
-      WHERE ${IS_WANTED} AND chunks.state IN ${words(PENDING_STATES)}`,
-  );
-
-/**
- * An older ledger does not know what became of what the run itself has still to send, or waits for.
- *
- * @returns the lines that say it.
- */
-async function answerPending(session: Session, run: number, group: Group): Promise<ReadonlySet<ImportedLine>> {
-  const pending = (await selectPending(session, group)).filter((each) => each.run === run);
-  const answered = new Set<ImportedLine>();
+/** An older ledger does not know what became of what the run itself has still to send, or waits for. */
+async function answerPending(session: Session, run: number, pending: readonly Pending[]): Promise<void> {
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
-    const chunk = await cutOut(session, run, from, new Set(ofChunk.map((each) => each.place)));
-    const lines = ofChunk.toSorted((a, b) => a.place - b.place).map(({ at }) => group[at] ?? group[0]);
-    await answer(session, run, chunk, lines);
-    for (const line of lines) answered.add(line);
+    const byPlace = new Map(ofChunk.map(({ place, line }) => [place, line]));
+    const chunk = await cutOut(session, run, from, new Set(byPlace.keys()));
+    const inOrder = [...byPlace].toSorted(([one], [other]) => one - other);
+    await answer(
+      session,
+      run,
+      chunk,
+      inOrder.map(([, line]) => line),
+    );
   }
-  return answered;
 }
 
 /** The file that says what became of a chunk has its lines. */
@@ -140,33 +156,24 @@ async function answer(session: Session, run: number, chunk: number, lines: reado
   await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
 }
 
-/** @returns how many of the lines were not known. */
-async function enter(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<number> {
-  const { number, inputs, environment } = run;
-  const sent = lines.filter(({ outcome }) => outcome !== "rejected");
-  const other = (await selectPending(session, sent)).find((each) => each.run !== number);
-  if (other !== undefined) throw plannedElsewhere(other.id, environment);
-  const fresh = await unknownOf(session, number, lines);
-  const [line] = fresh;
-  if (line === undefined) return 0;
+/** As a chunk that was answered. */
+async function enter(session: Session, { number, inputs }: Run, lines: readonly ImportedLine[]): Promise<void> {
+  const [line] = lines;
+  if (line === undefined) return;
   // The number that it had, unless something else here has it.
   const free = sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM chunks WHERE run = ${number} AND chunk = ${line.chunk})
     THEN (SELECT max(chunk) + 1 FROM chunks WHERE run = ${number}) ELSE ${line.chunk} END AS chunk`;
   const chunk = (await scalar<number>(session, free)) ?? line.chunk;
-  const origins = fresh.map(({ subject, kind, mark, content, time, event, owner, seq, line: at, source }): Origin => {
+  const origins = lines.map(({ subject, kind, mark, content, time, event, owner, seq, line: at, source }): Origin => {
     const input = inputs.findIndex(({ name }) => name === source);
     return { input, line: at, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
   const spot = { run: number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
-  await insertChunks(session, [
-    await packChunk(spot, { body: undefined, origins: columnsOf(origins), rows: undefined }),
-  ]);
-  await answer(session, number, chunk, fresh);
-  const actions = fresh.flatMap((each, at) => (each.outcome === "rejected" ? [] : [toRow(number, each, chunk, at)]));
+  await insertChunk(session, spot, { body: undefined, origins, rows: undefined });
+  await answer(session, number, chunk, lines);
+  const taken = lines.flatMap((each, place) => (each.outcome === "rejected" ? [] : [{ ...each, chunk, place }]));
   // A file that has an action twice has it once.
-  await session.insert(ACTIONS, actions, "ON CONFLICT DO NOTHING");
-  await insertSpellings(session, fresh);
-  return fresh.length;
+  await insertActions(session, number, taken, "ON CONFLICT DO NOTHING");
 }
 
 /** What another run is about to send, or may have sent, is not known to be accepted, and would count as the earlier one. */
@@ -178,24 +185,3 @@ const plannedElsewhere = (run: string, environment: string): Failure =>
       hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(run, { named: ["--env", environment] }, "--abandon")}`,
     },
   );
-
-/** What was rejected is known by its place in the input, the rest by its identity. */
-async function unknownOf(
-  session: Session,
-  run: number,
-  lines: readonly ImportedLine[],
-): Promise<readonly ImportedLine[]> {
-  const rows = await select<{ at: number }>(
-    session,
-    sql`SELECT wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions WHERE ${IS_WANTED}`,
-  );
-  const known = new Set(rows.map(({ at }) => at));
-  const rejected = new Set<number>();
-  if (lines.some(({ outcome }) => outcome === "rejected"))
-    for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
-      const { origins, stored } = await readWhole(session, run, chunk);
-      for (const { outcome, origin } of itemsOf(origins, stored, "not sent"))
-        if (outcome === "rejected") rejected.add(origin.seq);
-    }
-  return lines.filter((line, at) => !(line.outcome === "rejected" ? rejected.has(line.seq) : known.has(at)));
-}

@@ -16,7 +16,7 @@ const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
 export function workersOf(database: Postgres): Workers {
-  const { now } = database.plain.dialect;
+  const { now } = database.dialect;
   return {
     async facts() {
       const { version, tls, forgetful, standbys } = await database.facts();
@@ -33,11 +33,11 @@ export function workersOf(database: Postgres): Workers {
     async seen(worker, left) {
       const leaving = left === true ? sql`, left_ms = ${now}` : sql``;
       // Without a transaction: done twice, it is as right.
-      await database.plain.all(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`);
+      await database.all(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`);
       if (left === true) await database.endWhenSilent(0);
     },
-    team: () => readTeam(database.plain, now),
-    openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),
+    team: () => readTeam(database, now),
+    openLanes: (run) => selectLanes(database, now, sql`chunks.run = ${run}`),
     async claim({ run, lane, worker }) {
       const name = lockOf(run, lane);
       if (!(await database.tryFenced(name))) return undefined;
@@ -63,7 +63,7 @@ export function workersOf(database: Postgres): Workers {
       );
       await database.unlock(lockOf(run, lane));
     },
-    maySend: async (run) => (await first(database.plain, mayBeSent(run))) !== undefined,
+    maySend: async (run) => (await first(database, mayBeSent(run))) !== undefined,
     async putOff(ms) {
       await database.write((session) =>
         session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),

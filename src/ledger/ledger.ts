@@ -1,38 +1,358 @@
 /**
- * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. The plan and
- * the sandbox have SQL of their own; all other stands in this folder. A method that changes something is one transaction: after it resolves, the change is on disk; when it throws,
- * nothing has changed.
+ * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. The plan and the sandbox
+ * have SQL of their own; all other stands in this folder. A method that changes something is one transaction: after it resolves,
+ * the change is on disk; when it throws, nothing has changed.
  */
 
+import type { ActionName } from "../actions/actions.ts";
 import type { ChunkState } from "./chunks.ts";
-import type {
-  Attempt,
-  By,
-  Chunk,
-  Corrected,
-  FoundAction,
-  Guard,
-  GuardNote,
-  Imported,
-  ImportedLine,
-  ImportedRun,
-  Invocation,
-  KnownAction,
-  NewAction,
-  NewChunk,
-  NewRun,
-  Outcomes,
-  Output,
-  PromiseStatus,
-  Run,
-  RunCounts,
-  RunFilter,
-  Settlement,
-  Written,
-} from "./contents.ts";
 import type { Claim, Pace, Workers } from "./workers.ts";
 
-export type * from "./contents.ts";
+/** An action's identity is its subject, its kind and its mark (src/actions/identity.ts). */
+export interface Identity {
+  /** `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`. */
+  readonly subject: string;
+  readonly kind: ActionName;
+  readonly mark: string;
+}
+
+/** A bad row, by its digest, and an action that its corrected version gives. */
+export interface Corrected extends Identity {
+  readonly digest: string;
+}
+
+/** Where an action was read: the number of the run and the place there, from 1. Later runs have higher numbers. */
+export interface Position {
+  readonly run: number;
+  readonly seq: number;
+}
+
+/** An action as far as later ones depend on it. */
+interface ActionFacts extends Identity {
+  /** Canonical content: short text itself, else its digest. */
+  readonly content: string;
+  /** orderTime. */
+  readonly time?: number | bigint | undefined;
+  /** The eventId that it names. */
+  readonly event?: string | undefined;
+  /** Who has the ticket once it is accepted. */
+  readonly owner?: string | undefined;
+}
+
+export interface NewAction extends ActionFacts {
+  /** The chunk that holds it, and its place there, from 0; undefined for one that is adopted. */
+  readonly chunk?: number | undefined;
+  readonly place?: number | undefined;
+  /** Place in the order in which it was judged, from 1: its position in this run. */
+  readonly seq: number;
+  /** Its subject with the id in normal form, where that differs from the subject (`id-near-another`). */
+  readonly normal?: string | undefined;
+}
+
+/** An action that was entered, and neither rejected nor abandoned since. */
+export interface KnownAction extends ActionFacts {
+  readonly position: Position;
+  /** The run that holds it. */
+  readonly run: number;
+  readonly runId: string;
+  /** Undefined for one that was adopted. */
+  readonly chunk: number | undefined;
+  readonly place: number | undefined;
+  /** Its chunk's: sent once that is answered, or a person said so; pending before. */
+  readonly state: "sent" | "pending";
+}
+
+/** Where an action of a chunk comes from, and what a promises line carries so that an import knows it again. */
+export interface Origin extends ActionFacts {
+  /** Index of its input in the run, from 0. */
+  readonly input: number;
+  /** As people count: for CSV and NDJSON the line, for an array the index. */
+  readonly line: number;
+  /** Index of its row among `rows` of the chunk. */
+  readonly row: number;
+  /** As in `NewAction`. */
+  readonly seq: number;
+  /** Of a row that corrects a bad one: the digest of the bad one. */
+  readonly digest?: string | undefined;
+  /** Of a row from rejects: where it was first read, by the run's id. Its rejects keep that; what is accepted stands where it was sent. */
+  readonly position?: { readonly run: string; readonly seq: number } | undefined;
+}
+
+export interface NewChunk {
+  /** From 1, in the order of the run. */
+  readonly chunk: number;
+  readonly lane: number;
+  /** From 0. A stage begins when the one before is answered. */
+  readonly stage: number;
+  /** The request: a JSON array of actions. */
+  readonly body: Uint8Array;
+  /** Of each action, in the order of the body. */
+  readonly origins: readonly Origin[];
+  /** Text of the rows, by `Origin.row`. */
+  readonly rows: readonly string[];
+}
+
+export interface RunInput {
+  readonly name: string;
+  readonly source: string;
+  readonly format: string;
+  readonly sha256: string;
+  readonly rows: number;
+  /** Of a table: what its rejects are written with. */
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
+}
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** What the plan knows of a run. All but the first four fields is kept as it is given. */
+interface RunFacts {
+  /** 8 hex digits. */
+  readonly run: string;
+  /** UTC in ISO 8601, as all times here. */
+  readonly createdAt: string;
+  readonly environment: string;
+  /** The promises file; undefined for standard output. */
+  readonly output: string | undefined;
+  readonly inputs: readonly RunInput[];
+  /** Counts, as the summary shows them. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly actions: Readonly<Record<string, number>>;
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly problems: Readonly<Record<string, number>>;
+  readonly options: { readonly [key: string]: Json };
+}
+
+/** What a night teaches of its input, whether it enters something or not. */
+export interface Learnt {
+  readonly guard?: readonly GuardNote[] | undefined;
+  /** Whole corrected versions of bad rows: of each digest all actions that are given. */
+  readonly corrected?: readonly Corrected[] | undefined;
+}
+
+export interface NewRun extends RunFacts, Learnt {}
+
+/** `closing`: a person abandoned it, and its rejects are not written yet. */
+export type RunState = "open" | "closing" | "finished" | "abandoned";
+
+/** A person's word, or a command's. */
+export interface By {
+  readonly who: string;
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+export interface Run extends RunFacts {
+  readonly number: number;
+  readonly kind: "sent" | "adopted" | "imported";
+  readonly state: RunState;
+  readonly endedAt: string | undefined;
+  /** What the last command on it ended with; undefined where that was killed, or is still at it. */
+  readonly exitCode: number | undefined;
+  /** A person stopped it: it is sent again only when one says so. */
+  readonly paused: By | undefined;
+  /** Actions a request may hold, where the service found more too large (413). */
+  readonly mostActions: number | undefined;
+  /** How many commands have begun to send it. */
+  readonly sends: number;
+}
+
+export interface RunFilter {
+  readonly ids?: readonly string[];
+  readonly states?: readonly RunState[];
+  /** Those that have chunks in one of these states. */
+  readonly chunks?: readonly ChunkState[];
+  /** Those whose promises are not all in the promises file. */
+  readonly unwritten?: true;
+  /** So many of the newest. */
+  readonly last?: number;
+}
+
+/** Actions of a run by outcome. */
+export interface RunCounts {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** In doubt, without what is in flight. */
+  readonly inDoubt: number;
+  /** A request is on its way, or its process died meanwhile and nobody has looked since. */
+  readonly inFlight: number;
+  /** The service refused their chunk. */
+  readonly refused: number;
+  /** Planned, or abandoned. */
+  readonly notSent: number;
+  /** A person said that the service has them: no promise. */
+  readonly settled: number;
+  readonly total: number;
+  /** Chunks, and those of which every outcome is known. */
+  readonly chunks: number;
+  readonly decidedChunks: number;
+}
+
+export interface Chunk {
+  readonly run: number;
+  readonly chunk: number;
+  readonly lane: number;
+  readonly stage: number;
+  readonly state: ChunkState;
+  readonly count: number;
+  /** Number of the chunk that was entered with the run and holds these actions; itself, unless it was cut. */
+  readonly whole: number;
+  /** Place there of its first action. */
+  readonly first: number;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  readonly answeredAt: string | undefined;
+  readonly accepted: number;
+  readonly rejected: number;
+}
+
+/** An action of a chunk and what became of it. */
+export interface Item {
+  readonly origin: Origin;
+  readonly place: number;
+  /** `settled`: a person said that the service has it. `moved`: another chunk holds it since. */
+  readonly outcome: "accepted" | "rejected" | "in doubt" | "not sent" | "settled" | "moved";
+  readonly promise: string | undefined;
+  /** The service's item, JSON, of one that was rejected or is in doubt. */
+  readonly response: string | undefined;
+}
+
+export interface Outcomes {
+  readonly chunk: Chunk;
+  readonly items: readonly Item[];
+  /** By `Origin.row`; undefined once all of the chunk was accepted, or it was pruned. */
+  readonly rows: readonly string[] | undefined;
+}
+
+export interface Attempt {
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly count: number;
+  readonly startedAt: string;
+  /** Undefined where no end is known. */
+  readonly endedAt: string | undefined;
+  readonly class: string | undefined;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  /** An answer that did not decide, as it came. */
+  readonly raw: Uint8Array | undefined;
+}
+
+export interface Settlement extends By {
+  /** Undefined: the whole run. */
+  readonly chunk: number | undefined;
+  readonly decision: "sent" | "not-sent" | "abandon" | "pause";
+}
+
+/** An action that was entered, with what became of it and of its chunk. */
+export interface FoundAction
+  extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
+  /** That its run was entered for. */
+  readonly environment: string;
+  readonly outcome: Item["outcome"] | "adopted";
+  /** What follows is not there for one that was adopted. */
+  readonly chunkState?: ChunkState | undefined;
+  readonly source?: string | undefined;
+  readonly line?: number | undefined;
+  readonly promise?: string | undefined;
+  readonly response?: string | undefined;
+  /** `{action, data}` as it was sent; undefined once pruned, and where it was adopted or imported. */
+  readonly json?: string | undefined;
+  readonly answeredAt?: string | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly settlements: readonly Settlement[];
+}
+
+/** A line of a promises file as an import takes it. */
+export interface ImportedLine extends ActionFacts {
+  readonly runId: string;
+  readonly environment: string;
+  readonly chunk: number;
+  readonly seq: number;
+  readonly source: string;
+  readonly line: number;
+  readonly at: string;
+  readonly outcome: "accepted" | "rejected" | "settled";
+  readonly promise: string | undefined;
+  readonly response: string | undefined;
+  readonly normal?: string | undefined;
+}
+
+/** A run as promises files name it. */
+export interface ImportedRun {
+  readonly run: string;
+  readonly environment: string;
+  /** When it was entered, or answered first. */
+  readonly at: string;
+}
+
+export interface Imported {
+  readonly entered: number;
+  /** The ledger knew them. */
+  readonly known: number;
+  readonly runs: readonly string[];
+}
+
+/** How a source makes its actions of one kind: ids, times, zone, key, each as text by which two can be compared. */
+export interface GuardNote {
+  readonly source: string;
+  /** An action's name, or `*` for the shares of the whole source. */
+  readonly kind: string;
+  readonly made: Readonly<Record<string, string>>;
+  /** Rows of this night and how many were recognised; undefined leaves the nights as they are. */
+  readonly night: { readonly at: string; readonly rows: number; readonly recognised: number } | undefined;
+}
+
+export interface Guard {
+  readonly kind: string;
+  /** As it was when something was last entered. */
+  readonly made: Readonly<Record<string, string>>;
+  /** The last ones, newest first. */
+  readonly nights: readonly NonNullable<GuardNote["night"]>[];
+}
+
+/** A file that the ledger's runs write. */
+export interface Output {
+  readonly path: string;
+  readonly kind: "promises" | "rejects";
+  readonly length: number;
+  /** Nanoseconds since 1970, as text. */
+  readonly mtimeNs: string;
+  /** By which the writer knows its content again. */
+  readonly digest: string;
+  /** Of rejects: the run and the index of its input. */
+  readonly run?: number | undefined;
+  readonly input?: number | undefined;
+  /** Host, where it may be another machine's. */
+  readonly machine?: string | undefined;
+}
+
+/** Chunks of a run whose promises were appended to a file. */
+export interface Written {
+  readonly run: number;
+  readonly chunks: readonly number[];
+  readonly isNew: boolean;
+}
+
+export interface Invocation {
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** `stream`, `validate`, … */
+  readonly command: string;
+  /** As typed, without what could be a secret. */
+  readonly arguments: readonly string[];
+  readonly files: readonly string[];
+  readonly exitCode: number;
+  readonly error: string | undefined;
+  /** Id of the run that it carried out. */
+  readonly run: string | undefined;
+  /** Rows and actions, as the summary counts them. */
+  readonly counts: { readonly [key: string]: Json } | undefined;
+  readonly host: string;
+  readonly who: string;
+  readonly version: string;
+}
 
 /** What is to leave next. */
 export interface Request {
@@ -68,11 +388,6 @@ export interface Intent {
   /** Of a worker: its claim on the lane, and how long its request may take. */
   readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly pace?: Pace } | undefined;
 }
-
-type Step = {
-  readonly answered?: Answered | undefined;
-  readonly intent?: Intent | undefined;
-};
 
 export interface Stepped {
   /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
@@ -131,7 +446,7 @@ export interface Runs {
   /**
    * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
    *
-   * @param actions in the order of `enterRun`; chunk and place say nothing. Of one that comes several times, the last counts.
+   * @param actions in the order of `enterRun`. Of one that comes several times, the last counts.
    * @returns the number of the run that stands for it.
    */
   adopt(run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By): Promise<number>;
@@ -171,15 +486,18 @@ export interface Chunks {
   /**
    * The request, as it was entered.
    *
-   * @throws Failure `storage` where its digest does not match, `usage` where it was pruned.
+   * @returns undefined where it was pruned or imported. @throws Failure `storage` where its digest does not match.
    */
-  body(run: number, chunk: number): Promise<Uint8Array>;
+  body(run: number, chunk: number): Promise<Uint8Array | undefined>;
   /**
    * What became of a chunk and that the next is about to leave: one commit. After this resolves both are on disk. Rejected
    * actions are forgotten, row texts dropped where all was accepted. Actions that an answer
    * leaves in doubt become a chunk of their own, in doubt.
    */
-  advance(run: number, step: Step): Promise<Stepped>;
+  advance(
+    run: number,
+    step: { readonly answered?: Answered | undefined; readonly intent?: Intent | undefined },
+  ): Promise<Stepped>;
   /** Any other step of a chunk's life. @returns false where the attempt had been given up, and nothing changed. */
   change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
   /**
@@ -228,15 +546,13 @@ export interface Actions {
   near(normals: readonly string[]): Promise<readonly { readonly normal: string; readonly subject: string }[]>;
   /** Of these digests of bad rows, those whose corrected version was accepted whole, with the actions that it gave. */
   corrected(digests: readonly string[]): Promise<readonly Corrected[]>;
-  /** Whole corrected versions: of each digest all actions that are given, before any of them is entered. */
-  noteCorrected(rows: readonly Corrected[]): Promise<void>;
 }
 
 /** What is noted beside the runs. */
 export interface Notes {
   guard(source: string): Promise<readonly Guard[]>;
-  /** For a night that entered nothing. */
-  noteGuard(notes: readonly GuardNote[]): Promise<void>;
+  /** Of a night that entered nothing. */
+  noteLearnt(learnt: Learnt): Promise<void>;
   output(path: string, machine?: string): Promise<Output | undefined>;
   outputs(filter: { readonly run: number } | { readonly length: number }): Promise<readonly Output[]>;
   /**
@@ -254,11 +570,11 @@ export interface Notes {
 
 /** What the service says of promises when it is asked. */
 export interface Statuses {
-  /** The promises of a run that have none of these statuses yet, some thousand at a time, in the order of its chunks. */
-  promises(run: number, without: readonly string[]): AsyncIterable<readonly PromiseStatus[]>;
+  /** What was last said of a chunk's promises, by the places of their actions. */
+  statuses(run: number, chunk: number): Promise<ReadonlyMap<number, string>>;
   noteStatuses(
     run: number,
-    statuses: readonly Pick<PromiseStatus, "chunk" | "place" | "status">[],
+    statuses: readonly { readonly chunk: number; readonly place: number; readonly status: string }[],
     at: string,
   ): Promise<void>;
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;

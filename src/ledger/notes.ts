@@ -1,20 +1,20 @@
 /** What is noted beside the runs: how sources made their actions, which files are written, which commands were run, and what the service says of promises. */
 
 import { EXIT_CODES } from "../failure.ts";
-import { readWhole } from "./chunk-life.ts";
-import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Guard, GuardNote, Invocation, Notes, Output, PromiseStatus, Statuses } from "./ledger.ts";
-import { itemsOf } from "./outcomes.ts";
+import { noteCorrected } from "./actions.ts";
+import { type Database, type Reader, type Session, select } from "./database.ts";
+import type { Guard, Invocation, Learnt, Notes, Output, Statuses } from "./ledger.ts";
 import { STATUSES, WARNINGS } from "./schema.ts";
 import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
 const NIGHTS = 8;
 
-/** Part of a transaction. */
-export async function noteGuards(session: Session, notes: readonly GuardNote[]): Promise<void> {
-  for (const { source, kind, made, night } of notes) {
-    const before = (await selectGuards(session, source)).find((guard) => guard.kind === kind)?.nights ?? [];
+/** Part of a transaction, before anything is entered. */
+export async function noteLearnt(session: Session, { guard = [], corrected = [] }: Learnt): Promise<void> {
+  await noteCorrected(session, corrected);
+  for (const { source, kind, made, night } of guard) {
+    const before = (await selectGuards(session, source)).find((each) => each.kind === kind)?.nights ?? [];
     const nights = JSON.stringify([...(night === undefined ? [] : [night]), ...before].slice(0, NIGHTS));
     await session.run(insertInto("sources", { source, kind, made: JSON.stringify(made), nights }, ["source", "kind"]));
   }
@@ -45,13 +45,13 @@ const ENDED = {
 };
 
 export const noteMethods = (database: Database): Notes => ({
-  guard: (source) => selectGuards(database.plain, source),
-  noteGuard: (notes) => database.write((session) => noteGuards(session, notes)),
+  guard: (source) => selectGuards(database, source),
+  noteLearnt: (learnt) => database.write((session) => noteLearnt(session, learnt)),
 
   output: async (path, machine = HERE) =>
-    (await selectOutputs(database.plain, sql`path = ${path} AND machine = ${machine}`))[0],
+    (await selectOutputs(database, sql`path = ${path} AND machine = ${machine}`))[0],
   outputs: (filter) =>
-    selectOutputs(database.plain, "run" in filter ? sql`run = ${filter.run}` : sql`length = ${filter.length}`),
+    selectOutputs(database, "run" in filter ? sql`run = ${filter.run}` : sql`length = ${filter.length}`),
   noteOutput: (output, { written, replaces } = {}) =>
     database.write(async (session) => {
       const { path, kind, length, mtimeNs, digest, input, machine = HERE } = output;
@@ -87,7 +87,7 @@ export const noteMethods = (database: Database): Notes => ({
   lastInvocation: async (commands, how) => {
     const ended = how === undefined ? sql`` : ENDED[how];
     const rows = await select<Invocation>(
-      database.plain,
+      database,
       sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, host, who, version
           FROM invocations WHERE command IN ${words(commands)}${ended} ORDER BY id DESC LIMIT 1`,
       ["arguments", "files", "counts"],
@@ -97,49 +97,28 @@ export const noteMethods = (database: Database): Notes => ({
   reported: async (digests) => {
     const wanted = sql`SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted`;
     const shown = sql`SELECT digest FROM warnings WHERE digest IN (${wanted})`;
-    return new Set((await database.plain.all<{ digest: string }>(shown)).map(({ digest }) => digest));
+    return new Set((await database.all<{ digest: string }>(shown)).map(({ digest }) => digest));
   },
 });
 
 /** What the service said about promises when it was asked. Nothing else reads it. */
 export const statusMethods = (database: Database): Statuses => ({
-  async *promises(run, without) {
-    for (let after: number | undefined = 0; ; ) {
-      const next: number | undefined = await scalar<number>(
-        database.plain,
-        sql`SELECT min(chunk) FROM chunks WHERE run = ${run} AND chunk > ${after} AND accepted > 0`,
-      );
-      if (next === undefined) return;
-      after = next;
-      const open = (await readStatuses(database, run, next)).filter(
-        ({ status }) => status === undefined || !without.includes(status),
-      );
-      if (open.length > 0) yield open;
-    }
+  statuses: async (run, chunk) => {
+    const rows = await database.all<{ place: number; status: string }>(
+      sql`SELECT place, status FROM statuses WHERE run = ${run} AND chunk = ${chunk}`,
+    );
+    return new Map(rows.map(({ place, status }) => [place, status]));
   },
   noteStatuses: (run, statuses, at) =>
     database.write(async (session) => {
-      const rows = statuses.map(({ chunk, place, status = "" }) => [run, chunk, place, status, at]);
+      const rows = statuses.map(({ chunk, place, status }) => [run, chunk, place, status, at]);
       const again = "ON CONFLICT (run, chunk, place) DO UPDATE SET status = excluded.status, since = excluded.since";
       if (rows.length > 0) await session.insert(STATUSES, rows, again);
     }),
   countStatuses: async (run) => {
-    const rows = await database.plain.all<{ status: string; n: number }>(
+    const rows = await database.all<{ status: string; n: number }>(
       sql`SELECT status, count(*) AS n FROM statuses WHERE run = ${run} GROUP BY status ORDER BY status`,
     );
     return new Map(rows.map(({ status, n }) => [status, n]));
   },
 });
-
-/** Of a chunk's promises. */
-async function readStatuses(database: Database, run: number, chunk: number): Promise<readonly PromiseStatus[]> {
-  const rows = await database.plain.all<{ place: number; status: string; since: string }>(
-    sql`SELECT place, status, since FROM statuses WHERE run = ${run} AND chunk = ${chunk}`,
-  );
-  const known = new Map(rows.map((each) => [each.place, each]));
-  const { origins, stored } = await readWhole(database.plain, run, chunk);
-  return itemsOf(origins, stored, "accepted").flatMap(({ promise, place, origin: { seq } }) => {
-    const { status, since } = known.get(place) ?? {};
-    return promise === undefined ? [] : [{ chunk, place, seq, promise, status, since }];
-  });
-}

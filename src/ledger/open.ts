@@ -44,6 +44,10 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
   const database = place.kind === "sqlite" ? openSqlite(place.path, isToRead) : server;
   if (database === undefined) return undefined;
   try {
+    if ((await server?.prepare()) === false) {
+      await database[Symbol.asyncDispose]();
+      return undefined;
+    }
     const bound = await bind(database, boundTo, isToRead);
     return {
       ...{ place: database.place, workers: server && workersOf(server), ...bound },
@@ -62,7 +66,7 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       importRuns: (runs) => importRuns(database, runs),
       importActions: (lines) => importLines(database, lines),
       bytes: () => database.bytes(),
-      countKnown: async () => (await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`)) ?? 0,
+      countKnown: async () => (await scalar<number>(database, sql`SELECT count(*) FROM actions`)) ?? 0,
       [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
     };
   } catch (cause) {
@@ -73,7 +77,7 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
 
 /** The driver takes a tenth of a second to load. */
 const onServer = async (options: ServerOptions, isToRead: boolean) =>
-  await (await import("./postgres.ts")).openPostgres(options, isToRead);
+  new (await import("./postgres.ts")).Postgres(options, isToRead);
 
 const META = sql`SELECT (SELECT value FROM meta WHERE name = 'bound_to') AS bound_to, (SELECT value FROM meta WHERE name = 'instance') AS instance`;
 
@@ -84,7 +88,7 @@ async function readMeta(reader: Reader): Promise<Pick<Ledger, "boundTo" | "insta
 
 /** What it belongs to. A new one belongs to who opens it to write. */
 async function bind(database: Database, boundTo: string | undefined, isToRead: boolean) {
-  let found = await readMeta(database.plain);
+  let found = await readMeta(database);
   if (found.boundTo === undefined && boundTo !== undefined && !isToRead)
     found = await database.write(async (session) => {
       await session.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()}),
@@ -92,7 +96,7 @@ async function bind(database: Database, boundTo: string | undefined, isToRead: b
       return await readMeta(session);
     });
   if (found.boundTo === undefined || boundTo === undefined || found.boundTo === boundTo) return found;
-  const hasRuns = (await first(database.plain, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
+  const hasRuns = (await first(database, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
   if (isToRead || hasRuns) throw ofOtherService(database.place, found.boundTo, boundTo);
   // As long as nothing was entered, a mistyped address binds nobody.
   await database.write((session) => session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));

@@ -1,9 +1,9 @@
-/** How a chunk's actions, their origins and their outcomes are kept: some 60 bytes an action. */
+/** How a chunk's body, origins and outcomes are kept. */
 
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import type { Item, Origin, Origins } from "./ledger.ts";
+import type { Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -18,121 +18,42 @@ export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.pa
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-const NUMBERS = ["line", "row", "seq"] as const;
-const OTHERS = ["input", "subject", "kind", "mark", "content", "digest", "time", "event", "owner", "position"] as const;
-
-type Growing<Columns> = { [Name in keyof Columns]: Columns[Name] extends readonly (infer Value)[] ? Value[] : never };
-
-/** To be filled action by action. */
-export const emptyColumns = (): Growing<Origins> => ({
-  ...{ input: [], line: [], row: [], seq: [], subject: [], kind: [], mark: [], content: [] },
-  ...{ digest: [], time: [], event: [], owner: [], position: [] },
-});
-
-export function columnsOf(origins: readonly Origin[]): Origins {
-  const column = (name: keyof Origin): readonly unknown[] => origins.map((origin) => origin[name]);
-  return Object.fromEntries([...NUMBERS, ...OTHERS].map((name) => [name, column(name)])) as unknown as Origins; // all of them
-}
-
-/** What follows its like is packed well. Of numbers that rise the differences repeat, and the numbers do not. */
-export async function packOrigins(origins: Origins): Promise<Uint8Array> {
-  const numbers = NUMBERS.map((name) => [name, origins[name].map((of, at) => of - (origins[name][at - 1] ?? 0))]);
-  const others = OTHERS.map((name) => {
-    const column: readonly unknown[] = origins[name];
-    const isAnywhere = column.some((value) => value !== undefined && value !== null);
-    const isLarge = column.some((value) => typeof value === "bigint");
-    const kept = isLarge ? column.map((value) => (typeof value === "bigint" ? String(value) : value)) : column;
-    return [name, isAnywhere ? kept : null];
-  });
-  return await packJson(Object.fromEntries([...others, ...numbers]));
-}
+/** JSON has no integers as large as a time may be: such a one is kept as text. */
+export const packOrigins = (origins: readonly Origin[]): Promise<Uint8Array> =>
+  packJson(
+    origins.map((origin) => (typeof origin.time === "bigint" ? { ...origin, time: String(origin.time) } : origin)),
+  );
 
 export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
-  const table = (await unpackJson(bytes)) as Record<string, readonly unknown[] | null>; // by packOrigins
-  const sums = { line: 0, row: 0, seq: 0 };
-  return (table.subject ?? []).map((_, at) => {
-    const origin: Record<string, unknown> = {};
-    for (const name of OTHERS) {
-      const value = table[name]?.[at];
-      if (value != null) origin[name] = name === "time" && typeof value === "string" ? BigInt(value) : value;
-    }
-    for (const name of NUMBERS) {
-      sums[name] += Number(table[name]?.[at]);
-      origin[name] = sums[name];
-    }
-    return origin as unknown as Origin; // as it was packed
-  });
+  const origins = (await unpackJson(bytes)) as readonly (Origin & { readonly time?: unknown })[]; // by packOrigins
+  return origins.map((origin) => (typeof origin.time === "string" ? { ...origin, time: BigInt(origin.time) } : origin));
 }
 
-/** What is stored of a chunk's outcomes. See `tables` in schema.ts. */
-export interface StoredOutcomes {
-  readonly letters: string | undefined;
-  readonly promises: Uint8Array | undefined;
-  readonly promisesJson: string | undefined;
-  readonly responses: string | undefined;
-}
-
-const LETTERS = { accepted: "a", rejected: "r", moved: "m", settled: "s", "in doubt": "d" } as const;
-type Decided = keyof typeof LETTERS;
-const OUTCOMES = new Map<string, Decided>(
-  Object.entries(LETTERS).map(([outcome, letter]) => [letter, outcome as Decided]), // its keys
-);
-
-interface Outcome {
-  readonly outcome: Decided;
-  /** Of one that was accepted. */
-  readonly promise?: string;
+/** What became of an action, as it is stored. */
+export interface Outcome {
+  readonly outcome: Exclude<Item["outcome"], "not sent">;
+  readonly promise?: string | undefined;
   readonly response?: string | undefined;
 }
 
-export function toStored(outcomes: readonly Outcome[]): StoredOutcomes {
-  const promises = outcomes.flatMap(({ outcome, promise = "" }) => (outcome === "accepted" ? [promise] : []));
-  const responses = outcomes.flatMap(({ response }, place) => (response === undefined ? [] : [[place, response]]));
-  const areUuids = promises.every(isUuid);
-  return {
-    letters: promises.length === outcomes.length ? undefined : outcomes.map((of) => LETTERS[of.outcome]).join(""),
-    promises: areUuids ? toBytes(promises.join("")) : undefined,
-    promisesJson: areUuids ? undefined : JSON.stringify(promises),
-    responses: responses.length === 0 ? undefined : JSON.stringify(responses),
-  };
-}
-
-/** In the form that the specification gives them. */
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-
-const isUuid = (promise: string): boolean => UUID.test(promise);
-const toBytes = (uuids: string): Buffer => Buffer.from(uuids.replaceAll("-", ""), "hex");
-
-export const uuidToBytes = (promise: string): Buffer | undefined => (isUuid(promise) ? toBytes(promise) : undefined);
-
-const PARTS = /(.{8})(.{4})(.{4})(.{4})(.{12})/g;
-
-/** Of all promises, in the order of the actions that were accepted. */
-function promisesOf({ promises = Buffer.of(), promisesJson }: StoredOutcomes): readonly string[] {
-  if (promisesJson !== undefined) return JSON.parse(promisesJson) as string[]; // by toStored
-  const hex = Buffer.from(promises).toString("hex");
-  return Array.from(hex.matchAll(PARTS), ([, ...parts]) => parts.join("-"));
-}
-
-/** What the service said, by the places of the actions. */
-export const responsesOf = (stored: StoredOutcomes | undefined): ReadonlyMap<number, string> =>
-  new Map(JSON.parse(stored?.responses ?? "[]")); // by toStored
+/** Of an action that was accepted, which most are, only the promise. */
+export const toStored = (outcomes: readonly Outcome[]): string =>
+  JSON.stringify(
+    outcomes.map(({ outcome, promise, response }) => (outcome === "accepted" ? { promise } : { outcome, response })),
+  );
+export const fromStored = (text: string): readonly Outcome[] =>
+  (JSON.parse(text) as readonly Partial<Outcome>[]).map((each) => ({ outcome: "accepted", ...each })); // by toStored
 
 /** @param otherwise the outcome of all, where none are stored. */
-export function itemsOf(
+export const itemsOf = (
   origins: readonly Origin[],
-  stored: StoredOutcomes | undefined,
+  outcomes: readonly Outcome[] | undefined,
   otherwise: Item["outcome"],
-): readonly Item[] {
-  const promises = stored === undefined ? [] : promisesOf(stored);
-  const responses = responsesOf(stored);
-  let next = 0;
-  return origins.map((origin, place) => {
-    const outcome = stored === undefined ? otherwise : (OUTCOMES.get(stored.letters?.[place] ?? "a") ?? otherwise);
-    const promise = outcome === "accepted" ? promises[next++] : undefined;
-    return { origin, place, outcome, promise, response: responses.get(place) };
+): readonly Item[] =>
+  origins.map((origin, place) => {
+    const { outcome = otherwise, promise, response } = outcomes?.[place] ?? {};
+    return { origin, place, outcome, promise, response };
   });
-}
 
 const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,');
 const OPENING = new Set(Buffer.from("[{"));

@@ -2,13 +2,13 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
-import { HAS_UNWRITTEN, insertChunks, type PackedChunk, packChunk } from "./chunk-life.ts";
+import { HAS_UNWRITTEN, insertChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
-import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
-import type { NewChunk, NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
-import { noteGuards } from "./notes.ts";
+import { type Database, first, type Reader, type Session, scalar, select } from "./database.ts";
+import type { NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
+import { noteLearnt } from "./notes.ts";
 import { noteSettlement } from "./settle.ts";
-import { assigned, type Columns, every, insertInto, listOf, type Sql, sql, words } from "./sql.ts";
+import { assigned, type Columns, every, insertInto, listOf, raw, type Sql, sql, words } from "./sql.ts";
 
 export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Run[]> {
   const rows = await select<Run & { readonly facts: object }>(
@@ -21,29 +21,15 @@ export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Ru
 
 /** Part of a transaction. @param ended of one that is not sent from here. @returns its number. */
 export async function insertRun(session: Session, run: NewRun, kind: Run["kind"], ended?: string): Promise<number> {
-  const { run: id, createdAt, output, guard, ...facts } = run;
+  const { run: id, createdAt, output, guard, corrected, ...facts } = run;
   const last = await scalar<number>(session, sql`SELECT max(number) FROM runs`);
   const number = (last ?? 0) + 1;
   const state: RunState = ended === undefined ? "open" : "finished";
   const end = ended === undefined ? {} : { endedAt: ended, exitCode: 0 };
   const row = { number, id, kind, state, createdAt, output, facts: JSON.stringify(facts), ...end };
   await session.run(insertInto("runs", row));
-  if (guard !== undefined) await noteGuards(session, guard);
+  await noteLearnt(session, { guard, corrected });
   return number;
-}
-
-/** Packed, a chunk has some hundred thousand bytes. */
-const CHUNKS_AT_ONCE = 10;
-
-async function* packed(run: number, chunks: AsyncIterable<NewChunk>): AsyncGenerator<readonly PackedChunk[]> {
-  let some: PackedChunk[] = [];
-  for await (const { chunk, lane, stage, ...content } of chunks) {
-    some.push(await packChunk({ run, chunk, lane, stage, whole: chunk, first: 0, state: "planned" }, content));
-    if (some.length < CHUNKS_AT_ONCE) continue;
-    yield some;
-    some = [];
-  }
-  yield some;
 }
 
 /** The next one is made while a server works on the one before. */
@@ -65,7 +51,10 @@ export const runMethods = (database: Database): Runs => ({
   async enterRun(run, chunks, actions) {
     const entered = await database.write(async (session) => {
       const number = await insertRun(session, run, "sent");
-      await meanwhile(packed(number, chunks), (some) => insertChunks(session, some));
+      for await (const { chunk, lane, stage, ...content } of chunks) {
+        const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
+        await insertChunk(session, place, content);
+      }
       await meanwhile(actions, (some) => insertActions(session, number, some));
       await database.wake(session);
       return number;
@@ -80,9 +69,9 @@ export const runMethods = (database: Database): Runs => ({
       for await (const some of actions) await adoptActions(session, number, some);
       return number;
     }, "once"),
-  run: async (id) => (await selectRuns(database.plain, sql`WHERE id = ${id}`))[0],
-  runs: (filter = {}) => selectFiltered(database.plain, filter),
-  counts: (run) => countRun(database.plain, run),
+  run: async (id) => (await selectRuns(database, sql`WHERE id = ${id}`))[0],
+  runs: (filter = {}) => selectFiltered(database, filter),
+  counts: (run) => countRun(database, run),
   noteSending: (run) =>
     database.write(async (session) => {
       const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
@@ -110,8 +99,7 @@ export const runMethods = (database: Database): Runs => ({
   async prune(before) {
     const pruned = await database.write(async (session) => {
       const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
-      await session.run(sql`DELETE FROM row_texts WHERE ${over}`);
-      return await session.run(sql`UPDATE bodies SET body = NULL WHERE body IS NOT NULL AND ${over}`);
+      return await session.run(sql`UPDATE bodies SET body = NULL, texts = NULL WHERE body IS NOT NULL AND ${over}`);
     });
     await database.giveBack();
     return pruned;
@@ -132,26 +120,16 @@ async function selectFiltered(reader: Reader, filter: RunFilter): Promise<readon
 }
 
 async function countRun(reader: Reader, run: number): Promise<RunCounts> {
-  const rows = await select<{ state: ChunkState; n: number; actions: number; accepted: number; rejected: number }>(
+  const those = (states: readonly ChunkState[], what = raw("count")): Sql =>
+    sql`coalesce(sum(CASE WHEN state IN ${words(states)} THEN ${what} ELSE 0 END), 0)`;
+  const counts = await first<Omit<RunCounts, "settled"> & { known: number }>(
     reader,
-    sql`SELECT state, count(*) AS n, sum(count) AS actions, sum(accepted) AS accepted, sum(rejected) AS rejected
-      FROM chunks WHERE run = ${run} AND state <> 'split' GROUP BY state`,
+    sql`SELECT coalesce(sum(accepted), 0) AS accepted, coalesce(sum(rejected), 0) AS rejected, ${those(["in doubt"])} AS in_doubt,
+        ${those(["sending"])} AS in_flight, ${those(["refused"])} AS refused, ${those(["planned", "abandoned"])} AS not_sent,
+        ${those(DECIDED_STATES)} AS known, coalesce(sum(count), 0) AS total, count(*) AS chunks, ${those(DECIDED_STATES, raw("1"))} AS decided_chunks
+      FROM chunks WHERE run = ${run} AND state <> 'split'`,
   );
-  const by = (states: readonly ChunkState[], what: "n" | "actions" | "accepted" | "rejected"): number =>
-    rows.reduce((sum, row) => sum + (states.includes(row.state) ? row[what] : 0), 0);
-  const all = rows.map(({ state }) => state);
-  // Of a chunk that was imported, a person may have settled a part.
-  const imported = by(["answered"], "actions") - by(["answered"], "accepted") - by(["answered"], "rejected");
-  return {
-    accepted: by(all, "accepted"),
-    rejected: by(all, "rejected"),
-    inDoubt: by(["in doubt"], "actions"),
-    inFlight: by(["sending"], "actions"),
-    refused: by(["refused"], "actions"),
-    notSent: by(["planned", "abandoned"], "actions"),
-    settled: by(["settled"], "actions") + imported,
-    total: by(all, "actions"),
-    chunks: by(all, "n"),
-    decidedChunks: by(DECIDED_STATES, "n"),
-  };
+  if (counts === undefined) throw new Error("a sum has one row");
+  const { known, ...others } = counts;
+  return { ...others, settled: known - counts.accepted - counts.rejected };
 }

@@ -9,9 +9,6 @@ import type { BulkTable } from "./database.ts";
 
 export const SCHEMA_VERSION = 1;
 
-/** Letters of the actions before one that were not accepted. */
-const otherwise = "replace(substr(letters, 1, CAST(place AS INTEGER)), 'a', '')";
-
 export interface Types {
   readonly int: string;
   readonly text: string;
@@ -23,11 +20,11 @@ export interface Types {
   /** What stands behind a table, and behind one whose rows lie in the order of their key. */
   readonly table: string;
   readonly keyed: string;
-  /** Bytes as hex digits. */
-  readonly hex: (bytes: string) => string;
+  /** Text that is read as JSON. */
+  readonly json: (text: string) => string;
 }
 
-export const tables = ({ int, text, key, bytes, id, table, keyed, hex }: Types): string => `
+export const tables = ({ int, text, key, bytes, id, table, keyed, json }: Types): string => `
 CREATE TABLE meta (name ${key} PRIMARY KEY, value ${text} NOT NULL)${keyed};
 
 -- facts: JSON of what the plan knew (inputs, counts, options). paused: JSON of who stopped it, and why. sends: how often
@@ -45,15 +42,11 @@ CREATE TABLE chunks (run ${int} NOT NULL REFERENCES runs, chunk ${int} NOT NULL,
 CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN (${PENDING_STATES.map((state) => `'${state}'`).join(", ")});
 CREATE INDEX chunks_unwritten ON chunks (run, chunk) WHERE is_written = 0;
 
--- body: the request, zstd, without what others hold since; sha256: of the body. origins: JSON, zstd, see outcomes.ts.
-CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, sha256 ${text}, body ${bytes}, origins ${bytes} NOT NULL,
-  PRIMARY KEY (run, chunk))${table};
-CREATE TABLE row_texts (run ${int} NOT NULL, chunk ${int} NOT NULL, texts ${bytes} NOT NULL, PRIMARY KEY (run, chunk))${table};
-
--- letters: one an action (a accepted, r rejected, s settled, d in doubt, m moved to another chunk), NULL where all were accepted.
--- promises: of the accepted ones, 16 bytes each; promises_json where they are no UUIDs. responses: JSON, [place, item] each.
-CREATE TABLE outcomes (run ${int} NOT NULL, chunk ${int} NOT NULL, letters ${text}, promises ${bytes}, promises_json ${text},
-  responses ${text}, PRIMARY KEY (run, chunk))${table};
+-- What is large of a chunk, what is looked through first. outcomes: JSON, one an action: a promise, or what else came of it and what the
+-- service said; NULL while nothing is known. sha256: of the body. origins: of its actions, JSON, zstd. texts: of the rows, JSON, zstd,
+-- until all of it is accepted. body: the request, zstd.
+CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, outcomes ${text}, sha256 ${text}, origins ${bytes} NOT NULL,
+  texts ${bytes}, body ${bytes}, PRIMARY KEY (run, chunk))${table};
 
 CREATE TABLE attempts (run ${int} NOT NULL, chunk ${int} NOT NULL, attempt ${int} NOT NULL, started_at ${text} NOT NULL, ended_at ${text},
   class ${text}, http_status ${int}, detail ${text}, answer ${bytes}, worker ${int}, fence ${int}, limit_ms ${int},
@@ -97,12 +90,10 @@ CREATE TABLE commits (session ${key} PRIMARY KEY, number ${int} NOT NULL, at_ms 
 -- For people: every action with its run, its state and its promise.
 CREATE VIEW known AS SELECT subject, actions.kind, mark, content, time, event, owner, runs.id AS run, actions.chunk, actions.place,
     coalesce(chunks.state, 'adopted') AS state, chunks.answered_at,
-    CASE WHEN letters IS NULL THEN ${hex("substr(promises, CAST(16 * place + 1 AS INTEGER), 16)")}
-      WHEN substr(letters, CAST(place AS INTEGER) + 1, 1) = 'a' THEN
-        ${hex(`substr(promises, CAST(16 * (place - length(${otherwise})) + 1 AS INTEGER), 16)`)} END AS promise
+    ${json("outcomes")} -> CAST(place AS INTEGER) ->> 'promise' AS promise
   FROM actions JOIN runs ON runs.number = actions.run
     LEFT JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
-    LEFT JOIN outcomes ON outcomes.run = actions.run AND outcomes.chunk = actions.chunk;
+    LEFT JOIN bodies ON bodies.run = actions.run AND bodies.chunk = actions.chunk;
 `;
 
 export const ACTIONS: BulkTable = {

@@ -5,7 +5,7 @@ import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-l
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
 import type { By, Origin, Settlement, Settling } from "./ledger.ts";
-import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
+import { insertInto, type Sql, sql, words } from "./sql.ts";
 import { forget, planAgain, storeSettled } from "./steps.ts";
 
 export const settleMethods = (database: Database): Settling => ({
@@ -36,7 +36,7 @@ export const settleMethods = (database: Database): Settling => ({
       await database.wake(session);
       return flying;
     }),
-  settlements: (run) => selectSettlements(database.plain, sql`run = ${run}`),
+  settlements: (run) => selectSettlements(database, sql`run = ${run}`),
 });
 
 async function decide(
@@ -90,7 +90,7 @@ async function closeLate(session: Session, run: number, origins: readonly Origin
     origins.filter(({ kind }) => overwrites(kind)).map((origin) => [keyOf(origin), [origin.subject, origin.kind]]),
   );
   if (keys.size === 0) return 0;
-  const wanted = rowsOf({ subject: "text", kind: "text" }, [...keys.values()]);
+  const wanted = { columns: { subject: "text", kind: "text" }, rows: [...keys.values()] } as const;
   const found = await select<Found>(
     session,
     sql`SELECT actions.subject, actions.kind, actions.chunk, actions.place, actions.position_seq AS seq, chunks.state

@@ -39,14 +39,11 @@ export const raw = (text: string): Sql => ({ texts: [text], values: [] });
 /** `('a', 'b')`, for words of this program. */
 export const words = (list: readonly string[]): Sql => raw(`(${list.map((word) => `'${word}'`).join(", ")})`);
 
-export const rowsOf = (columns: Rows["columns"], rows: Rows["rows"]): Rows => ({ columns, rows });
-
 /** A table of one column. */
-export const listOf = (column: string, type: Column, values: readonly (string | number)[]): Rows =>
-  rowsOf(
-    { [column]: type },
-    values.map((value) => [value]),
-  );
+export const listOf = (column: string, type: Column, values: readonly (string | number)[]): Rows => ({
+  columns: { [column]: type },
+  rows: values.map((value) => [value]),
+});
 
 /** What a row gets, by the names of this program: `httpStatus` is the column `http_status`. */
 export type Columns = Readonly<Record<string, Value | Sql | undefined>>;
@@ -89,10 +86,6 @@ const isPart = (value: unknown): value is Sql => typeof value === "object" && va
 export const isRows = (value: Value | Rows): value is Rows =>
   typeof value === "object" && value !== null && "rows" in value;
 
-/** The text of a statement, and what is bound in it. @param placeOf what stands for a value in the text. */
-export function rendered({ texts, values }: Sql, placeOf: (value: Value | Rows) => string) {
-  return {
-    text: texts.map((text, at) => (at === 0 ? text : `${placeOf(values[at - 1] ?? null)}${text}`)).join(""),
-    values,
-  };
-}
+/** @param placeOf what stands for a value in the text; called for one after another. */
+export const textOf = ({ texts, values }: Sql, placeOf: (value: Value | Rows) => string): string =>
+  texts.map((text, at) => (at === 0 ? text : `${placeOf(values[at - 1] ?? null)}${text}`)).join("");

@@ -4,11 +4,11 @@ import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } fr
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
-import { type BulkTable, type Database, oneAtATime, type Reader, type Session } from "./database.ts";
+import { type BulkTable, type Database, oneAtATime, type Session } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, raw, rendered, type Sql, sql, type Value } from "./sql.ts";
+import { isRows, raw, type Sql, textOf, type Value } from "./sql.ts";
 import { isConflict, isUnableToWrite, lackOf, storageFailure, storageFailureOf, taken } from "./sqlite-failures.ts";
 import {
   bytesOf,
@@ -26,7 +26,7 @@ import {
 export const SQLITE_TYPES: Types = {
   ...{ int: "INTEGER", text: "TEXT", key: "TEXT", bytes: "BLOB", id: "INTEGER PRIMARY KEY" },
   ...{ table: " STRICT", keyed: " STRICT, WITHOUT ROWID" },
-  hex: (bytes) => `lower(hex(${bytes}))`,
+  json: (text) => text,
 };
 
 /** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `logOf` to say. */
@@ -46,7 +46,7 @@ const ROWS_AT_ONCE = 100;
 export function openSqlite(named: string, isToRead: boolean): Sqlite | undefined {
   const isThere = existsSync(named);
   if (!isThere && isToRead) return undefined;
-  let file: DatabaseSync;
+  let file: DatabaseSync | undefined;
   let path = named;
   try {
     if (!isToRead) makeFolder(dirname(named), { mode: 0o700 });
@@ -59,19 +59,15 @@ export function openSqlite(named: string, isToRead: boolean): Sqlite | undefined
     if (isThere) refuseEmptied(path);
     if (isThere) refuseOtherLog(path);
     file = isToRead ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
-  } catch (cause) {
-    throw storageFailure(path, cause);
-  }
-  try {
-    if (!hasTables(file, path, isToRead)) {
-      file.close();
-      return undefined;
+    if (hasTables(file, path, isToRead)) {
+      if (isThere) checkPages(file, path);
+      if (!isToRead) fillBallast(path);
+      return new Sqlite(file, path);
     }
-    if (isThere) checkPages(file, path);
-    if (!isToRead) fillBallast(path);
-    return new Sqlite(file, path);
-  } catch (cause) {
     file.close();
+    return undefined;
+  } catch (cause) {
+    file?.close();
     throw storageFailure(path, cause);
   }
 }
@@ -118,6 +114,7 @@ function openToRead(path: string): DatabaseSync {
 
 class Sqlite implements Database {
   readonly place: string;
+  readonly dialect: Database["dialect"];
   exhausted: Database["exhausted"];
   readonly #file: DatabaseSync;
   readonly #log: Log;
@@ -129,21 +126,21 @@ class Sqlite implements Database {
     this.place = path;
     this.#file = file;
     this.#log = new Log(file, path);
+    this.dialect = {
+      place: path,
+      now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
+      forUpdate: raw(""),
+    };
     this.#session = {
-      dialect: {
-        place: path,
-        now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
-        indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
-        forUpdate: raw(""),
-      },
+      dialect: this.dialect,
       all: async <T extends object>(statement: Sql) => this.#asked(statement, "all") as unknown as T[], // see Session
       run: async (statement) => Number(this.#asked(statement, "run").changes),
       insert: async (table, rows, onConflict) => this.#insert(table, rows, onConflict),
     };
   }
 
-  get plain(): Reader {
-    return { dialect: this.#session.dialect, all: (statement) => this.#inTurn(() => this.#session.all(statement)) };
+  all<T extends object>(statement: Sql): Promise<T[]> {
+    return this.#inTurn(() => this.#session.all<T>(statement));
   }
 
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -202,9 +199,8 @@ class Sqlite implements Database {
   }
 
   #asked<How extends "all" | "run">(statement: Sql, how: How): ReturnType<StatementSync[How]> {
-    const { text, values } = rendered(statement, placeOf);
-    const bound = values.map((value) => (isRows(value) ? JSON.stringify(value.rows) : value));
-    return this.#prepared(text)[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
+    const bound = statement.values.map((value) => (isRows(value) ? JSON.stringify(value.rows) : value));
+    return this.#prepared(textOf(statement, placeOf))[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
   }
 
   #insert({ name, columns }: BulkTable, rows: readonly (readonly Value[])[], onConflict = ""): number {

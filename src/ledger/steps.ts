@@ -6,6 +6,7 @@ import { deleteActions } from "./actions.ts";
 import { beginAttempt, doubtVanished, endAttempt, holdsLane, selectAttempts } from "./attempts.ts";
 import {
   cut,
+  dropOutcomes,
   HAS_UNWRITTEN,
   mustPass,
   pass,
@@ -18,20 +19,21 @@ import {
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
 import type { Answer, Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
-import { itemsOf, responsesOf, toStored } from "./outcomes.ts";
+import { itemsOf } from "./outcomes.ts";
 import { every, sql, words } from "./sql.ts";
 
 export const stepMethods = (database: Database): Chunks => ({
   chunks: (run, { states, unwritten } = {}) => {
     const ofStates = states && sql`state IN ${words(states)}`;
-    return selectChunks(database.plain, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
+    return selectChunks(database, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
   },
-  nextChunk(run, lane, stage) {
-    const where = every(sql`run = ${run} AND lane = ${lane}`, stage === undefined ? stage : sql`stage = ${stage}`);
-    const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
-    return readRequest(database.plain, run, next);
+  async nextChunk(run, lane, stage) {
+    const ofStage = stage === undefined ? undefined : sql`stage = ${stage}`;
+    const planned = every(sql`run = ${run} AND lane = ${lane} AND state = 'planned'`, ofStage);
+    const [chunk] = await selectChunks(database, planned, sql`LIMIT 1`);
+    return chunk && { chunk, body: await readRequest(database, run, chunk.chunk) };
   },
-  body: (run, chunk) => readBody(database.plain, run, chunk),
+  body: (run, chunk) => readBody(database, run, chunk),
   async advance(run, { answered, intent }) {
     const stepped = await database.write(async (session): Promise<Stepped> => {
       const stored = answered && (await store(session, run, answered));
@@ -66,8 +68,8 @@ export const stepMethods = (database: Database): Chunks => ({
       return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${numbers[0]} AND ${numbers.at(-1)}`);
     }),
   doubtVanished: (run, at) => database.write((session) => doubtVanished(session, run, at)),
-  attempts: (run) => selectAttempts(database.plain, sql`attempts.run = ${run}`),
-  outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
+  attempts: (run) => selectAttempts(database, sql`attempts.run = ${run}`),
+  outcomes: (run, chunk) => readOutcomes(database, run, chunk),
 });
 
 /** What became of a chunk whose answer says it. */
@@ -96,8 +98,8 @@ const OTHERWISE: Readonly<Record<ChunkState, Item["outcome"]>> = {
 };
 
 export async function readOutcomes(session: Reader, run: number, chunk: number): Promise<Outcomes> {
-  const { chunk: found, origins, stored, rows } = await readWhole(session, run, chunk);
-  return { chunk: found, items: itemsOf(origins, stored, OTHERWISE[found.state]), rows };
+  const { chunk: found, origins, outcomes, rows } = await readWhole(session, run, chunk);
+  return { chunk: found, items: itemsOf(origins, outcomes, OTHERWISE[found.state]), rows };
 }
 
 interface Said {
@@ -127,11 +129,8 @@ export async function storeAnswers(
   const also = { httpStatus, answeredAt: at, detail: undefined, ...decided };
   await mustPass(session, run, chunk, event, also);
   const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
-  await storeOutcomes(session, run, chunk, toStored(kept));
-  if (rejected + doubts.length === 0) {
-    await dropRows(session, run, chunk);
-    return undefined;
-  }
+  await storeOutcomes(session, run, chunk, kept);
+  if (rejected + doubts.length === 0) return undefined;
   const { origins } = await readWhole(session, run, chunk);
   const gone = placesOf("rejected").flatMap((index) => origins[index] ?? []);
   await deleteActions(session, run, chunk, gone);
@@ -141,18 +140,16 @@ export async function storeAnswers(
   const [part = 0] = await cut(session, run, chunk, (place) => (isDoubt(place) ? 0 : undefined), "in doubt");
   const detail = `${doubt.why}: ${cleanText(doubt.response, 200)}`;
   await session.run(sql`UPDATE chunks SET detail = ${detail} WHERE run = ${run} AND chunk = ${part}`);
-  await storeOutcomes(session, run, part, toStored(doubts));
+  await storeOutcomes(session, run, part, doubts);
   return part;
 }
 
 /** A person says that the service has all of a chunk. @returns false if it waits for no decision any more. */
 export async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
   if (!(await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
-  const { origins, stored } = await readWhole(session, run, chunk);
-  const said = responsesOf(stored);
-  const settled = origins.map((_, index) => ({ outcome: "settled", response: said.get(index) }) as const);
-  await storeOutcomes(session, run, chunk, toStored(settled));
-  await dropRows(session, run, chunk);
+  const { origins, outcomes } = await readWhole(session, run, chunk);
+  const settled = origins.map((_, index) => ({ outcome: "settled", response: outcomes?.[index]?.response }) as const);
+  await storeOutcomes(session, run, chunk, settled);
   return true;
 }
 
@@ -178,9 +175,3 @@ export async function forget(
   await deleteActions(session, run, chunk, origins);
   return true;
 }
-
-const dropRows = (session: Session, run: number, chunk: number): Promise<number> =>
-  session.run(sql`DELETE FROM row_texts WHERE run = ${run} AND chunk = ${chunk}`);
-
-const dropOutcomes = (session: Session, run: number, chunk: number): Promise<number> =>
-  session.run(sql`DELETE FROM outcomes WHERE run = ${run} AND chunk = ${chunk}`);

@@ -3,8 +3,7 @@
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
 import { NO_RUN } from "../actions/rejects-columns.ts";
-import type { NewAction, NewChunk } from "../ledger/ledger.ts";
-import { emptyColumns } from "../ledger/outcomes.ts";
+import type { NewAction, NewChunk, Origin } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 
 export interface ChunkLimits {
@@ -70,7 +69,7 @@ class OpenChunk {
   readonly #head: { readonly chunk: number; readonly lane: number; readonly stage: number };
   readonly #seqs: number[] = [];
   readonly #json: string[] = [];
-  readonly #origins = emptyColumns();
+  readonly #origins: Origin[] = [];
   readonly #rows: string[] = [];
   #row: number | undefined;
   /** The brackets; each action has a comma. */
@@ -93,20 +92,11 @@ class OpenChunk {
     if (row !== this.#row) this.#rows.push(text);
     this.#row = row;
     const [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at] = origin;
-    const of = this.#origins;
-    of.input.push(input);
-    of.line.push(line);
-    of.row.push(this.#rows.length - 1);
-    of.seq.push(place);
-    of.kind.push(kind);
-    of.subject.push(subject);
-    of.mark.push(mark);
-    of.content.push(content);
-    of.digest.push(digest);
-    of.time.push(time);
-    of.event.push(event);
-    of.owner.push(owner);
-    of.position.push(run === null || at === null ? null : { run: runs.get(run) ?? NO_RUN, seq: at });
+    this.#origins.push({
+      ...{ input, line, row: this.#rows.length - 1, seq: place, kind, subject, mark, content },
+      ...{ digest: digest ?? undefined, time: time ?? undefined, event: event ?? undefined, owner: owner ?? undefined },
+      position: run === null || at === null ? undefined : { run: runs.get(run) ?? NO_RUN, seq: at },
+    });
   }
 
   /** The whole chunk; the plan knows from now on where its actions are. */
@@ -119,11 +109,11 @@ class OpenChunk {
 }
 
 /** Read from the beginning of both tables to their ends, then sorted: in the order of an index each action would be a page of its own. */
-const BY_KEY = `SELECT kind, subject, mark, content, time, event, owner, action.place, coalesce(chunk, 0), coalesce(spot.place, 0)
+const BY_KEY = `SELECT kind, subject, mark, content, time, event, owner, action.place, chunk, spot.place
   FROM action LEFT JOIN spot ON spot.seq = action.seq WHERE verdict = 'new' ORDER BY subject, kind, mark`;
 type Keyed = readonly [
   ...[kind: ActionName, subject: string, mark: string, content: string, time: number | null],
-  ...[event: string | null, owner: string | null, seq: number, chunk: number, place: number],
+  ...[event: string | null, owner: string | null, seq: number, chunk: number | null, place: number | null],
 ];
 
 /** The same actions in the order of their identities, after the last chunk was cut. Also those that are adopted. */
@@ -136,8 +126,8 @@ export async function* actionsByKey(store: Store): AsyncGenerator<readonly NewAc
         kind,
         mark,
         content,
-        chunk,
-        place,
+        chunk: chunk ?? undefined,
+        place: place ?? undefined,
         seq,
         time: time ?? undefined,
         event: event ?? undefined,

@@ -156,7 +156,7 @@ export function acceptedData(ledger: Pick<Ledger, "body"> | undefined): Accepted
     const name = `${run} ${chunk}`;
     if (last?.chunk !== name) {
       asked += 1;
-      const body = await ledger.body(run, chunk).catch(() => undefined); // pruned: then only its digest is known
+      const body = await ledger.body(run, chunk);
       if (body === undefined) return undefined;
       const actions = parseJson(Buffer.from(body).toString("utf8")) as readonly { readonly data: Data }[]; // by chunks.ts
       last = { chunk: name, actions };

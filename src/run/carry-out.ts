@@ -182,14 +182,17 @@ export async function sendFrom(
 /** The promises that earlier commands were given for this run. */
 async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
   const given = openSeenPromises();
-  for await (const promises of ledger.promises(run.number, [])) given.add(promises.map(({ promise }) => promise));
-  // Beside what left a doubt that a person has settled.
-  for (const { chunk } of await ledger.chunks(run.number, { states: ["settled"] }))
-    for (const { response = "{}" } of (await ledger.outcomes(run.number, chunk)).items) {
-      const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
-      if (typeof actionPromise === "string") given.add([actionPromise]);
-    }
+  for (const { chunk } of await ledger.chunks(run.number, { states: ["answered", "settled"] })) {
+    const { items } = await ledger.outcomes(run.number, chunk);
+    // Beside the promises, those in what left a doubt that a person has settled.
+    given.add(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
+  }
   return given;
+}
+
+function promiseIn(response = "{}"): string | undefined {
+  const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
+  return typeof actionPromise === "string" ? actionPromise : undefined;
 }
 
 /** A signal that also stops when the time is up. */

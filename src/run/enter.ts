@@ -74,6 +74,7 @@ export function toRun(
       heldBy: [...plan.held.heldBy.keys()],
     },
     guard: plan.guard,
+    corrected: plan.corrected(),
   };
 }
 
@@ -94,7 +95,6 @@ export async function enterRun(
   const safeCsv = run.options.safeCsv === true;
   const rejects = await writeNotSent(context, ledger, plan, { output: run.output, safeCsv, last, id: run.run });
   crashPoint("planned");
-  await ledger.noteCorrected(plan.corrected());
   await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, plan.chunks(), plan.byKey());
   const entered = await ledger.run(run.run);
   if (entered === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
@@ -109,7 +109,6 @@ export async function adoptRun(
   plan: Plan,
   reason: string | undefined,
 ): Promise<void> {
-  await ledger.noteCorrected(plan.corrected());
   await ledger.adopt(run, plan.byKey(), { ...byUser(reason), at: run.createdAt });
   const adopted = await ledger.run(run.run);
   if (adopted !== undefined) await noteInJournal(environment, ledger, adopted, plan.actions.new);

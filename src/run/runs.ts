@@ -202,7 +202,16 @@ export interface AskedAction {
 /** Every action of a chunk, with where it came from. */
 export async function actionsOfChunk(ledger: Ledger, run: Run, chunk: number): Promise<readonly AskedAction[]> {
   const { items } = await ledger.outcomes(run.number, chunk);
-  const body = parseJson(Buffer.from(await ledger.body(run.number, chunk)).toString("utf8")) as readonly Action[]; // as the plan wrote it
+  const bytes = await ledger.body(run.number, chunk);
+  if (bytes === undefined)
+    throw new Failure(
+      "usage",
+      `The request of chunk ${chunk} is not in the ledger ${ledger.place} any more: it was pruned.`,
+      {
+        hint: "The ledger still knows what was sent, and the promises: tickets find ID",
+      },
+    );
+  const body = parseJson(Buffer.from(bytes).toString("utf8")) as readonly Action[]; // as the plan wrote it
   return items.flatMap(({ origin, place, outcome }) => {
     const action = body[place];
     if (action === undefined || outcome === "moved") return [];

@@ -222,8 +222,7 @@ async function endNothingNew(
   const { mode, settings } = options;
   const { safeCsv } = settings.environment;
   const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
-  await ledger.noteCorrected(plan.corrected());
-  await ledger.noteGuard(plan.guard);
+  await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   return endUnsent(context, options, checked, { otherwise: "nothing new", rejects, doubt });
 }

@@ -1,6 +1,5 @@
 /** Asks for the status of promises: several at once, no faster than the environment allows, again where that may help. */
 
-import type { PromiseStatus } from "../ledger/ledger.ts";
 import type { ServiceClient } from "./client.ts";
 import { pause } from "./clock.ts";
 import { isProxyAsking } from "./proxy.ts";
@@ -10,8 +9,16 @@ import { readStatus, type StatusReading } from "./status-answer.ts";
 /** How many requests are in flight at once, each over a connection of its own. */
 export const ASKED_AT_ONCE = 8;
 
-/** A promise that is not final yet, of the run of this number. */
-export type OpenPromise = PromiseStatus & { readonly run: number };
+/** A promise to be asked about. */
+export interface OpenPromise {
+  readonly promise: string;
+  /** The number of its run, its chunk, and the place of its action there. */
+  readonly run: number;
+  readonly chunk: number;
+  readonly place: number;
+  /** What the service last said of it. */
+  readonly status: string | undefined;
+}
 
 /** Why asking ended early. */
 export type AskStop =

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
 import type { Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
-import { columnsOf } from "../../src/ledger/outcomes.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
 export const SERVICE = "https://api.example.com/v1";
@@ -117,7 +116,7 @@ export function planned(
       return { ...same, ...facts, input: 0, line: seq + 1, row: place, digest };
     });
     const rows = sales.map(({ id, price = "18" }) => `${id};${price}`);
-    return { chunk, lane, stage, body: Buffer.from(bodyOf(sales)), origins: columnsOf(origins), rows };
+    return { chunk, lane, stage, body: Buffer.from(bodyOf(sales)), origins, rows };
   });
   const isBefore = (a: NewAction, b: NewAction): number => (a.subject < b.subject ? -1 : 1);
   return { chunks, actions: actions.toSorted(isBefore) };

@@ -60,7 +60,7 @@ describe("status --remote", () => {
     set(field, Object.fromEntries(ids.map((id) => [id, "error"])));
     const { said } = await ask(field);
     expect(said.split("\n")).toHaveLength(6);
-    expect(said.split("\n")[5]).toMatch(/^2 more did not\. All of them are in the ledger's table promise_statuses/);
+    expect(said.split("\n")[5]).toMatch(/^2 more did not\. All of them are in the ledger's table statuses/);
   });
 
   test("asks only about what is not final, whatever became known before", async () => {

@@ -32,7 +32,7 @@ function contextOf({ port }: RawServer, more: Partial<AskContext> = {}): AskCont
 
 async function* promises(count: number): AsyncGenerator<OpenPromise> {
   for (let at = 1; at <= count; at += 1)
-    yield { run: 1, chunk: 1, place: at - 1, seq: at, promise: `p${at}`, status: undefined, since: undefined };
+    yield { run: 1, chunk: 1, place: at - 1, promise: `p${at}`, status: undefined };
 }
 
 const reply = (socket: Socket, status: number, body: string, head = ""): void => {
