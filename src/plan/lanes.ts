@@ -12,10 +12,10 @@ import type { Store } from "./store.ts";
  */
 const SPREAD = `
 INSERT INTO laned
-SELECT seq, dense_rank() OVER (ORDER BY hash) - 1,
+SELECT seq, laneOf(subject),
   2 * coalesce(sum(isOwn) OVER (PARTITION BY event ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) + isOwn
 FROM (
-  SELECT seq, place, subject < 'f' AS isOwn, hashOf(subject) % ? AS hash,
+  SELECT seq, place, subject, subject < 'f' AS isOwn,
     CASE WHEN subject < 'f' THEN substr(subject, 3) ELSE coalesce(max(event) OVER (PARTITION BY subject), subject) END AS event
   FROM action WHERE verdict = 'new'
 )`;
@@ -26,9 +26,16 @@ export function spreadOverLanes(store: Store, wanted: number): number {
   const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
   if (kinds.length > 1) return 1;
   store.run("CREATE TABLE laned (seq INTEGER PRIMARY KEY, lane INTEGER NOT NULL, stage INTEGER NOT NULL)");
-  store.define("hashOf", hashOf);
-  store.run(SPREAD, wanted);
-  return Math.max(1, store.all("SELECT DISTINCT lane FROM laned").length);
+  /** By hash: lanes are numbered as they are first used. */
+  const lanes = new Map<number, number>();
+  store.define("laneOf", (subject) => {
+    const hash = hashOf(subject) % wanted;
+    const lane = lanes.get(hash) ?? lanes.size;
+    lanes.set(hash, lane);
+    return lane;
+  });
+  store.run(SPREAD);
+  return Math.max(1, lanes.size);
 }
 
 /** FNV-1a */

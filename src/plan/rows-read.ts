@@ -198,8 +198,7 @@ export class RowsRead {
 
   /** Whether the row is mapped by the actions of a source in the config. */
   isOfSource(row: number): boolean {
-    const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
-    return this.inputs[input]?.isSource ?? false;
+    return this.inputs[this.#found(row).input]?.isSource ?? false;
   }
 
   /** The data of an action. */
@@ -229,10 +228,13 @@ export class RowsRead {
     return severity === "off" ? severity : this.problems.add(this.#whereIs(of), finding, severity);
   }
 
-  #whereIs({ row, place }: OfRow): Where {
-    type Found = { input: number; line: number; text: string };
+  #found(row: number): { readonly input: number; readonly line: number; readonly text: string } {
     const sql = "SELECT input, line, text FROM row WHERE row = ?";
-    const { input = 0, line = 0, text = "" } = this.#store.get<Found>(sql, row) ?? {};
+    return this.#store.get(sql, row) ?? { input: 0, line: 0, text: "" };
+  }
+
+  #whereIs({ row, place }: OfRow): Where {
+    const { input, line, text } = this.#found(row);
     const before = this.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
     const { name = "", format = "cells" } = this.inputs[input] ?? {};
     return { source: name, line, text, item: pointerTo(format, row - 1 - before), place };
