@@ -58,7 +58,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     // In other files a text about a cancelled ticket may be the reason.
     ((isSale || isLog) && areStatuses(values)) ||
     (isLog && (saysEntry || areLogStates(values))) ||
-    ((isSale || isLoss) && namesRowKind(name) && values.length > 1);
+    ((isSale || isLoss) && namesRowKind(name) && values.length > 1 && !values.some((value) => /\d/.test(value)));
   if (isStatus && hasFewValues) return "status";
   if (saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
   return saysEntry && times === undefined ? "mark" : undefined;

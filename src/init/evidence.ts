@@ -7,16 +7,7 @@ import { datesIn } from "../map/file-date.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import { isTotalsWord } from "../map/totals.ts";
-import {
-  isIdName,
-  minorUnitsIn,
-  namesBlock,
-  namesCount,
-  namesTime,
-  says,
-  type TimeKind,
-  timeKindOf,
-} from "./header-words.ts";
+import { isIdName, namesBlock, namesCount, namesTime, says, type TimeKind, timeKindOf } from "./header-words.ts";
 
 /** The beginning of an export. */
 export interface Sample {
@@ -376,8 +367,7 @@ const isSeveral = (text: string): boolean =>
   text.length <= LONGEST_ID && /^\d{1,3} ?[x×] ?\p{L}| [x×] ?\d{1,3}$/u.test(text) && /\p{L}{3}/u.test(text);
 
 const looksLikeId = (cells: Cells): boolean =>
-  minorUnitsIn(cells.name) === undefined &&
-  !says(cells.name, "price", "inAll", "surcharge") &&
+  !says(cells.name, "price", "inAll", "surcharge", "cents", "minorUnits") &&
   !cells.name.includes("?") &&
   areMost(cells, (text) => text.length <= LONGEST_ID && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 

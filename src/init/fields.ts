@@ -3,13 +3,13 @@
 import { type ActionName, actionsThat } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { type Column, holdsEmails } from "./evidence.ts";
-import { isEventIdName, isIdName, joinedWords, says, TRAITS } from "./header-words.ts";
+import { isEventIdName, isIdName, joinedWords, says } from "./header-words.ts";
 import { priceLines, unreadPrice } from "./price-rules.ts";
-import { calledBy, type Roles } from "./roles.ts";
+import type { Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
 import { isTimeField, noOrderTime, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
-import { alsoText, ask, choice, differText, flow, inner, type Line, rowsText, template } from "./yaml.ts";
+import { alsoText, ask, differText, inner, type Line, rowsText, template } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
 export interface View {
@@ -124,15 +124,12 @@ const GUESSES = {
     candidates: (view) => timesOfEvents(view, "endTime"),
     written: ({ roles }, end) => [timeRule(end, roles, "endTime")],
   },
-  /** Columns that may become attributes are a comment; of an update they are what changes. */
+  /** Of an update they are what changes. */
   metadataAttributes: {
-    candidates: ({ roles }) => traitsIn(roles).map(([, column]) => column),
-    written(view) {
-      const value = flow(Object.fromEntries(traitsIn(view.roles).map(([trait, of]) => [trait, template(of)])));
-      const note = "optional, and public on the blockchain";
-      return [choice({ key: "metadataAttributes", value, note }), ...whatChanges(view)];
-    },
-    missing: (view) => whatChanges(view),
+    candidates: () => [],
+    written: () => [],
+    missing: () =>
+      "what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead",
   },
 } satisfies Record<string, Guess>;
 
@@ -148,7 +145,7 @@ const linesFor = (view: View, fields: readonly Guessed[]): readonly Line[] =>
   });
 
 const OF_SALES = ["eventId", "ticketId"] as const;
-const OF_A_SALE = ["userId", "price", "orderTime", "metadataAttributes"] as const;
+const OF_A_SALE = ["userId", "price", "orderTime"] as const;
 const OF_ITS_EVENT = ["eventName", "currency", "startTime", "endTime"] as const;
 const OF_A_TICKET = ["ticketId", "userId", "price", "metadataAttributes", "orderTime"] as const;
 
@@ -165,7 +162,7 @@ export function rulesOf(view: View): { readonly source: readonly Line[]; readonl
     view,
     wanted.filter((field) => {
       if (field === "userId") return takes.has(field) && needsUser(view);
-      if (field === "metadataAttributes") return isSale(view) || (action === "updateTicket" && named.size === 0);
+      if (field === "metadataAttributes") return action === "updateTicket" && named.size === 0;
       return field === "ticketId" || takes.has(field);
     }),
   );
@@ -221,16 +218,3 @@ export const eventTimes = (view: View): readonly Column[] => [
   ...timesOfEvents(view, "endTime"),
   ...(timesOfEvents(view, "startTime").length === 0 ? mayBeStarts(view) : []),
 ];
-
-const traitsIn = ({ all }: Roles): readonly (readonly [string, Column])[] =>
-  Object.entries(TRAITS).flatMap(([trait, words]) =>
-    calledBy(words, all)
-      .slice(0, 1)
-      .map((column) => [trait, column] as const),
-  );
-
-const WHAT_CHANGES =
-  "what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead";
-
-const whatChanges = ({ action }: View): readonly Line[] =>
-  action === "updateTicket" ? [{ key: "metadataAttributes", value: ask(WHAT_CHANGES) }] : [];

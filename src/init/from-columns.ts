@@ -3,7 +3,6 @@
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { askedIn } from "../map/template.ts";
-import { cleanText } from "../text.ts";
 import { countsExpected, currencyExpected, decidingOf, expectLines, itemMaker, itemsOf } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
@@ -11,7 +10,7 @@ import { type Roles, rolesOf } from "./roles.ts";
 import { fieldColumns, fieldsTaken, isOfEvents, ownActions, type Taken, takenFor } from "./row-action.ts";
 import { eachLines } from "./ticket-rules.ts";
 import { isTimeField, orderTimeOf, zoneLines } from "./time-rules.ts";
-import { ask, type Comment, type Entry, flow, inQuotes, type Line, listOf, text, valuesText } from "./yaml.ts";
+import { ask, type Comment, type Entry, flow, inQuotes, type Line, listOf, text } from "./yaml.ts";
 
 /** What stands under the name of a source, around its `match`. */
 export interface Body {
@@ -66,22 +65,13 @@ function fileLines(roles: Roles, action: ActionName): readonly Entry[] {
   const times = [...fieldColumns(roles, action)].flatMap(([field, column]) =>
     isTimeField(field) && column.times !== undefined ? [column] : [],
   );
-  return [...csvLines(roles), ...zoneLines(times, roles)];
+  return [...csvLines(roles), ...zoneLines(times)];
 }
 
-function withOwnActions(roles: Roles, own: readonly ActionName[]): Body {
-  const passed = own.flatMap((action) => {
-    const { status, mark } = decidingOf(besideFields(roles, action), action);
-    return [...status, ...mark];
-  });
-  const shown = [...new Set(passed)].map((column) => `# ${cleanText(column.name, 40)}: ${valuesText(column)}`);
-  const needNone = "# The columns are named like fields, and each row names its action, so they need no rules";
-  const comments =
-    shown.length === 0
-      ? [`${needNone}.`]
-      : [needNone, "# as long as a row means its action whatever these columns hold:", ...shown];
-  return { comments: comments.map((comment) => ({ comment })), rules: fileLines(roles, own[0] ?? "soldTicket") };
-}
+const withOwnActions = (roles: Roles, [first = "soldTicket"]: readonly ActionName[]): Body => ({
+  comments: [{ comment: "# The columns are named like fields, and each row names its action, so they need no rules." }],
+  rules: fileLines(roles, first),
+});
 
 /** No rules where all columns are named like fields and are read correctly by that. */
 function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
@@ -131,7 +121,7 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
       ...csvLines(roles),
       ...blocksFilled(roles),
       ...listsShown(roles),
-      ...zoneLines(used, roles),
+      ...zoneLines(used),
       ...each,
       ...expect,
       ...totalsSkipped(roles),

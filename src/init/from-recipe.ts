@@ -211,24 +211,10 @@ function skipLines(actions: readonly Action[], skip: Steps, { columns }: Evidenc
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
 function asInFile(condition: Steps, evidence: Evidence): string {
   const tests = Object.entries(condition).map(([name, value]) => {
-    const column = evidence.column(name);
     const values = textsOf(value);
-    const own = spellingsOf(values, column);
-    if (own.length === 0 && column !== undefined && mayHoldOtherYes(values, column)) {
-      const answers = [...column.values.keys()].map((answer) => cleanText(answer, 20)).join(" and ");
-      return [name, ask(`the text that says yes; this file has ${answers}`)] as const;
-    }
+    const own = spellingsOf(values, evidence.column(name));
     const [only = "", ...more] = (own.length === 0 ? values : own).map(text);
     return [name, more.length === 0 ? only : listOf([only, ...more])] as const;
   });
   return flow(Object.fromEntries(tests));
 }
-
-/** A yes, a no, and what stands for neither. */
-const MOST_ANSWERS = 4;
-
-/** Whether a yes is wanted, and the column holds what may say yes in another language. */
-const mayHoldOtherYes = (values: readonly string[], { values: texts }: Column): boolean =>
-  values.some((value) => fold(value) === "yes") &&
-  texts.size <= MOST_ANSWERS &&
-  [...texts.keys()].some((answer) => !/^(?:no|n|false|f|0|-)$/i.test(answer));

@@ -26,25 +26,26 @@ export const joinedWords = (name: string): string => wordsOf(name).join("");
 /** The header words of each field, the surest first; compared with the whole name, or with words in a row of it, written together. */
 export const WORDS = {
   ticketId:
-    "ticketid barcode ticketcode ticketbarcode ticketnumber ticketno ticketreference ticketsecret ticketnummer ticketnr qrcode attendeeid publicid voucherid ticketref " +
-    "strichcode kartennummer kartennr codebarres codeabarres codebillet numerobillet numerodebillet nbillet billetid idbillet codiceabarre codicebiglietto numerobiglietto nbiglietto " +
-    "codigodebarras codigobarras codigoentrada numeroentrada numerodeentrada nentrada streepjescode kaartnummer numerobilhete numerodobilhete codigobilhete " +
-    "ticket billet biglietto entrada boleto bilhete ingresso kaartje eintrittskarte code codice codigo cod uuid guid id",
+    "ticketid barcode ticketbarcode ticketsecret qrcode attendeeid publicid voucherid strichcode codebarres " +
+    "codeabarres codiceabarre codigodebarras codigobarras streepjescode ticket billet biglietto entrada boleto " +
+    "bilhete ingresso kaartje eintrittskarte karte code codice codigo cod uuid guid serial serialnumber id",
   eventId:
-    "eventid vaid vanr vanummer eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltungsnummer veranstaltung vorstellung show evenement spectacle manifestation seance representation " +
-    "evento spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
+    "eventid event veranstaltung vorstellung show evenement spectacle manifestation seance representation evento " +
+    "spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
   userId:
     "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
     "courriel correo customer buyer client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
   price:
     "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis endpreis verkaufspreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
   orderTime:
-    "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale dateofpurchase bookingdate bookedat bookedon paidat paidon paymentdate paymenttime transactiondate transactiontime " +
-    "purchasetime saletime salesdate bookingtime datesold dateordered datepaid placedat placedon boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +
-    "bestelldatum kaufdatum verkaufsdatum verkauft verkauftam buchungsdatum zahlungsdatum zahldatum bezahltam gekauft gekauftam bestellt bestelltam gebuchtam bestellzeit kaufzeit " +
-    "datedevente datevente datedachat dateachat datedecommande datecommande commandele achetele venduele vendule datedivendita datadivendita datavendita datadiacquisto dataacquisto datadordine dataordine " +
-    "fechadeventa fechaventa fechadecompra fechacompra datadavenda datavenda datadacompra datacompra compradoem vendidoem verkoopdatum aankoopdatum besteldatum verkochtop gekochtop besteldop " +
-    "createdat createddate creationdate created datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment",
+    "ordertime soldat soldon dateofsale dateofpurchase paidat paidon datesold dateordered datepaid boughtat " +
+    "boughton reservationdate ordered sold purchased bought booked verkauft verkauftam zahldatum bezahltam " +
+    "gekauft gekauftam bestellt bestelltam gebuchtam datedevente datevente datedachat dateachat datedecommande " +
+    "datecommande commandele achetele venduele vendule datedivendita datadivendita datavendita datadiacquisto " +
+    "dataacquisto datadordine dataordine fechadeventa fechaventa fechadecompra fechacompra datadavenda datavenda " +
+    "datadacompra datacompra compradoem vendidoem verkoopdatum aankoopdatum besteldatum verkochtop gekochtop " +
+    "besteldop createdat createddate creationdate created datetime timestamp date time datum fecha data zeitpunkt " +
+    "uhrzeit zeit heure hora ora tijd when moment",
   status:
     "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
   quantity:
@@ -56,18 +57,9 @@ export const WORDS = {
   eventName:
     "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
   startTime:
-    "eventstart eventdate eventdatetime eventtime showdate showtime concertdate performancedate veranstaltungsdatum vorstellungsdatum datedelevenement dataevento fechaevento fechadelevento startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
+    "termin eventstart eventdate eventdatetime eventtime showdate showtime concertdate performancedate veranstaltungsdatum vorstellungsdatum datedelevenement dataevento fechaevento fechadelevento startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
   endTime: "eventend enddate endtime endsat end ends ende fin datefin fine datafine fim datafim fechafin einde",
 } as const;
-
-/** Attributes that are offered, by the names of their columns. */
-export const TRAITS: Readonly<Record<string, string>> = {
-  "Ticket type":
-    "tickettype ticketname product category productname tarif kategorie categorie categoria tariffa tarifa tarief typedebillet tipodientrada tipobiglietto",
-  Section: "section seatzone zone block bereich zona settore secteur sector vak",
-  Row: "row seatrow reihe rang rangee fila fileira rij",
-  Seat: "seat seatnumber seatno platz sitz siege posto asiento stoel lugar",
-};
 
 /** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
 export function runsOf(name: string): ReadonlySet<string> {
@@ -156,12 +148,6 @@ export function says(name: string, ...kinds: readonly Says[]): boolean {
   });
 }
 
-/** How the name of a column says that it counts hundredths or the like, so that its amounts are not what was paid. */
-export function minorUnitsIn(name: string): "hundredths" | "smallest" | undefined {
-  if (says(name, "cents")) return "hundredths";
-  return says(name, "minorUnits") ? "smallest" : undefined;
-}
-
 /** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
 export const namesRowKind = (name: string): boolean =>
   says(name, "rowKind") && wordsOf(name).every((word) => NAMES.rowKind.test(word) || NAMES.ofRow.test(word));
@@ -169,6 +155,22 @@ export const namesRowKind = (name: string): boolean =>
 const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
 /** `Order`, `Booking no`, `Numéro de commande`. */
 export const isOrderName = (name: string): boolean => ORDER_NAME.test(joinedWords(name));
+/** Names that are made of two words, in any of the languages: what it is of, and what of that. */
+const TICKET =
+  "tickets?|karten?|eintrittskarten?|billets?|biglietto|entrada|boleto|bilhete|ingresso|kaart|kaartje|serial";
+const EVENT =
+  "events?|shows?|performance|veranstaltungs?|vorstellungs?|va|evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo";
+const OF = "(?:de|del|dell|della|di|do|da|d|l)?";
+const idOf = (what: string): RegExp => new RegExp(`^(?:(?:${what})(?:${NUMBER}|slug)|(?:${NUMBER})${OF}(?:${what}))$`);
+const MADE_OF: Readonly<Record<string, RegExp>> = {
+  ticketId: idOf(TICKET),
+  eventId: idOf(EVENT),
+  orderTime:
+    /^(?:order(?:ed)?|purchased?|sales?|booking|booked|payment|transaction|placed|bestell|kauf|verkaufs?|buchungs?|zahlungs?)(?:at|on|date|time|datum|zeit|zeitpunkt|tag)$/,
+};
+/** Whether the words of a name, written together, mean the field. */
+export const isMadeOf = (field: string, joined: string): boolean => MADE_OF[field]?.test(joined) === true;
+
 /** Whether a column may tell one order from another. */
 export const namesOrder = (name: string): boolean =>
   isOrderName(name) || (says(name, "inOrder") && !says(name, "notOrder"));
@@ -261,7 +263,7 @@ export function timeKindOf(name: string): TimeKind | undefined {
     .filter((word) => !TIME_NOTE.test(word))
     .map((word) => (COUNTED_TIME.test(word) ? "time" : word))
     .filter((word, at, all) => word !== "time" || !/^(?:time|timestamp|date)$/.test(all[at + 1] ?? ""));
-  if ([...runsOf(name), ...runsOf(plain.join(" "))].some((run) => SALE_TIMES.has(run)))
+  if ([...runsOf(name), ...runsOf(plain.join(" "))].some((run) => SALE_TIMES.has(run) || isMadeOf("orderTime", run)))
     return isOfEvent ? undefined : "sale";
   if (isOfEvent) return "other";
   return ANY_TIME.has(plain.join("")) ? "any" : undefined;
@@ -291,10 +293,7 @@ export function actionInFileName(fileName: string): "invalidatedTicket" | "resol
   return saysTime(words, "claim") ? "claimedTicket" : undefined;
 }
 
-/** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
-const EVENT_ID_NAME =
-  /^(?:event|show|performance|veranstaltungs?|va)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo|numero|num|n)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
-export const isEventIdName = (name: string): boolean => EVENT_ID_NAME.test(joinedWords(name));
+export const isEventIdName = (name: string): boolean => isMadeOf("eventId", joinedWords(name));
 
 const OTHER_IDS: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.userId.split(" ")]);
 /** Whether it is the id of an event or a user, and so not of a ticket, even where it is different in every row. */
@@ -316,7 +315,9 @@ const TICKET_LIST =
 /** Whether a column of this name may hold the ids of tickets, of one or of several: `Barcodes`, `Ticket IDs`. */
 export function namesTickets(name: string): boolean {
   const joined = joinedWords(name);
-  return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
+  return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some(
+    (word) => TICKET_NAMES.has(word) || isMadeOf("ticketId", word),
+  );
 }
 /** Whether each item of a list of JSON may be a ticket. */
 export function namesTicketList(path: string): boolean {
@@ -335,6 +336,7 @@ const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
 export const namesSale = (name: string): boolean =>
   isOrderName(name) ||
   TICKET_NAMES.has(joinedWords(name)) ||
+  isMadeOf("ticketId", joinedWords(name)) ||
   says(name, "buyer") ||
   (timeKindOf(name) === "sale" && !SOLD_ALONE.test(wordsOf(name).at(-1) ?? ""));
 

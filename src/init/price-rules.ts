@@ -4,7 +4,7 @@ import { currencyDigits } from "../actions/currencies.ts";
 import { divideAmount } from "../map/amount.ts";
 import { cleanText, quoted } from "../text.ts";
 import { type Column, MOST_WORDS, textIn } from "./evidence.ts";
-import { minorUnitsIn, namesLoss, namesOrder, says } from "./header-words.ts";
+import { namesLoss, namesOrder, says } from "./header-words.ts";
 import { called, countIn, type Roles } from "./roles.ts";
 import {
   alsoText,
@@ -26,7 +26,7 @@ export function priceLines(roles: Roles, prices: readonly Column[], quantity: Co
   if (price === undefined) return [];
   const waysFor = (column: Column): readonly Entry[] =>
     dividersOf(column, roles, quantity).flatMap((by) =>
-      unitsOf(column, roles.currency).flatMap((unit) => waysOf(column, unit, by)),
+      mayBeHundredths(column, roles.currency).flatMap((inHundredths) => waysOf(column, inHundredths, by)),
     );
   const counts = quantity === undefined ? roles.counts : [];
   const maySayAll = counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
@@ -138,33 +138,24 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Roles): string | u
   return undefined;
 }
 
-/** What a column counts: whole units, hundredths, or what depends on the currency, which is asked. */
-type Unit = "whole" | "hundredths" | "smallest";
-
 /** What few tickets cost in whole units of most currencies. */
 const MUCH = 500;
 
-/** What a column may count: by its name, but decimals speak against hundredths, and large whole numbers for them. */
-function unitsOf({ name, values }: Column, currency: Column | undefined): readonly Unit[] {
+/** Whether a column may count hundredths: by its name, unless it has decimals; or as its whole numbers are large. */
+function mayBeHundredths({ name, values }: Column, currency: Column | undefined): readonly boolean[] {
   const texts = [...values.keys()].filter((text) => !/^0*$/.test(text));
-  const unit = minorUnitsIn(name);
-  if (unit !== undefined) return texts.some((text) => /[.,]\d{1,2}\D*$/.test(text)) ? ["whole", unit] : [unit];
+  const hasDecimals = texts.some((text) => /[.,]\d{1,2}\D*$/.test(text));
+  if (says(name, "cents")) return hasDecimals ? [false, true] : [true];
   const hasNone = [...(currency?.values.keys() ?? [])].some((code) => currencyDigits(code.toUpperCase()) === 0);
   const areLarge = texts.length > 0 && texts.every((text) => /^\d+$/.test(text) && Number(text) >= MUCH);
-  return areLarge && !hasNone ? ["whole", "hundredths"] : ["whole"];
+  return says(name, "minorUnits") || (areLarge && !hasNone) ? [false, true] : [false];
 }
-
-const COUNTS: Readonly<Record<Unit, readonly string[]>> = {
-  whole: [],
-  hundredths: ["counts hundredths"],
-  smallest: ["counts the currency's smallest unit"],
-};
 
 /** Steps of a rule beside `from`. */
 type Steps = Readonly<Record<string, string | undefined>>;
 
 /** Every way in which a column's amounts can be read. @param kept - steps in place of those for its words and its unit. */
-function waysOf(column: Column, unit: Unit, by: Column | undefined, kept?: Steps): readonly Entry[] {
+function waysOf(column: Column, inHundredths: boolean, by: Column | undefined, kept?: Steps): readonly Entry[] {
   const { amounts, values } = column;
   if (amounts === undefined) return [];
   const { signs, readings, example, words } = amounts;
@@ -174,13 +165,13 @@ function waysOf(column: Column, unit: Unit, by: Column | undefined, kept?: Steps
       decimal: isPlain ? undefined : inQuotes(decimal),
       thousands: thousands && inQuotes(thousands),
       sign: signs.length === 0 ? undefined : signRule(signs),
-      ...(kept ?? { ...wordSteps(column, words), ...divideSteps(unit, by) }),
+      ...(kept ?? { ...wordSteps(column, words), ...divideSteps(inHundredths, by) }),
     };
     const isBare = Object.values(steps).every((step) => step === undefined);
     const notes = [
-      `${quoted(example)} is ${read === undefined ? "no amount" : inWhole(read, unit)}`,
+      `${quoted(example)} is ${read === undefined ? "no amount" : inHundredths ? wholeOf(read) : read}`,
       ...(fits === values.size ? [] : [`reads ${fits} of ${values.size} texts`]),
-      ...COUNTS[unit],
+      ...(inHundredths ? ["counts hundredths"] : []),
       ...(by === undefined ? [] : ["the total of the row is divided"]),
     ];
     const value = isBare ? template(column) : flow({ from: template(column), ...steps });
@@ -190,7 +181,7 @@ function waysOf(column: Column, unit: Unit, by: Column | undefined, kept?: Steps
 
 /** The price of one ticket from one column, with further steps: the only way to read it, or all of them for the user to choose from. */
 export const amountLines = (column: Column, more: Steps): readonly Line[] =>
-  waysLines(waysOf(column, "whole", undefined, more));
+  waysLines(waysOf(column, false, undefined, more));
 
 /** A sign and the code that it stands for are one. */
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
@@ -215,15 +206,14 @@ function wordSteps(column: Column, words: readonly string[]): Steps {
 }
 
 /** `divide: "100", places: 2`; of an order of several tickets by their number, too. */
-function divideSteps(unit: Unit, by: Column | undefined): Steps {
-  if (unit === "whole") return by === undefined ? {} : { divide: template(by), places: "2" };
+function divideSteps(inHundredths: boolean, by: Column | undefined): Steps {
+  if (!inHundredths && by === undefined) return {};
   const number = by === undefined ? "1" : inner(by);
-  const asked = `${number}00 for a currency with two decimals; ${number}000 and places: 3 for one with three; for one without, leave the zeros out`;
-  return { divide: unit === "smallest" ? ask(asked) : inQuotes(`${number}00`), places: "2" };
+  return { divide: inQuotes(inHundredths ? `${number}00` : number), places: "2" };
 }
 
 /** 25.00 for 2500 hundredths. */
-function inWhole(amount: string, unit: Unit): string {
-  const found = divideAmount(amount, unit === "hundredths" ? "100" : "1", 2, "error", 1);
-  return unit === "hundredths" && found.kind === "amount" ? found.text : amount;
+function wholeOf(amount: string): string {
+  const found = divideAmount(amount, "100", 2, "error", 1);
+  return found.kind === "amount" ? found.text : amount;
 }

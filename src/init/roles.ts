@@ -5,9 +5,9 @@ import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
 import {
   isIdName,
   isIdOfOther,
+  isMadeOf,
   isOrderName,
   joinedWords,
-  minorUnitsIn,
   namesLoss,
   namesOrder,
   namesTicketList,
@@ -38,17 +38,16 @@ const SHAPES: Readonly<Partial<Record<Wanted, (column: Column) => boolean>>> = {
 };
 
 /** Columns whose names fit, the surest first: the whole name before a part of it, and by the order of the words. */
-export const called = (wanted: Wanted, columns: readonly Column[]): readonly Column[] =>
-  calledBy(WORDS[wanted], columns);
-
-export function calledBy(words: string, columns: readonly Column[]): readonly Column[] {
-  const list = words.split(" ");
+export function called(wanted: Wanted, columns: readonly Column[]): readonly Column[] {
+  const list = WORDS[wanted].split(" ");
   const placeOf = ({ name }: Column): number => {
     const exact = list.indexOf(joinedWords(name));
     if (exact !== -1) return exact;
     const runs = runsOf(name);
+    if (isMadeOf(wanted, joinedWords(name))) return 0;
     const part = list.findIndex((word) => word.length >= 4 && runs.has(word));
-    return part === -1 ? Number.POSITIVE_INFINITY : list.length + part;
+    if (part !== -1) return list.length + part;
+    return [...runs].some((run) => isMadeOf(wanted, run)) ? list.length : Number.POSITIVE_INFINITY;
   };
   return columns
     .map((column) => ({ column, place: placeOf(column) }))
@@ -234,12 +233,13 @@ function dividesPrice({ all, rows, prices: [price] }: Roles): Column | undefined
 function pricesIn(all: readonly Column[]): readonly Column[] {
   const named = called("price", all.filter(mayBePrice));
   const ofItems = named.filter(({ name }) => name.startsWith("item."));
-  const prices = ofItems.length > 0 ? ofItems : named;
-  if (prices.length > 0)
+  const money = all.filter(({ name, isMoney }) => isMoney && !namesLoss(name) && !says(name, "surcharge"));
+  const told = money.filter(({ name }) => says(name, "perTicket", "total"));
+  const prices = [ofItems, named, told].find(({ length }) => length > 0);
+  if (prices !== undefined)
     return [...prices].sort(
       (one, other) => Number(says(other.name, "perTicket")) - Number(says(one.name, "perTicket")),
     );
-  const amounts = all.filter((column) => column.isMoney && !namesLoss(column.name));
-  if (amounts.length === 1) return amounts;
-  return all.filter(({ name, amounts }) => minorUnitsIn(name) !== undefined && amounts !== undefined).slice(0, 1);
+  if (money.length === 1) return money;
+  return all.filter(({ name, amounts }) => says(name, "cents", "minorUnits") && amounts !== undefined).slice(0, 1);
 }

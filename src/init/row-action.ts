@@ -105,7 +105,8 @@ function spokenOf({ fileName, columns, items, prices, all, order, currency, find
     all.some(({ name }) => says(name, "log")) &&
     !all.some(({ timeKind }) => timeKind === "sale");
   const namesGate =
-    /scan|entr|gate|access|check/i.test(fileName) || all.some(({ name }) => /gate|scan|entry/i.test(name));
+    /scan|entr|gate|access|check/i.test(fileName) ||
+    all.some(({ name, timeKind }) => timeKind === "entry" || /gate|scan|entry/i.test(name));
   if (isUnpriced && (namesGate || isLog))
     return {
       action: "scannedTicket",

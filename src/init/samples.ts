@@ -105,28 +105,31 @@ async function sampleOf(
   });
   if (!(opened instanceof Input)) return opened;
   await using input = opened;
+  const { header, delimiter } = input;
   const rows: Row[] = [];
+  let bad: Extract<Row, { kind: "malformed" }> | undefined;
   let seen = 0;
-  const isTitle = headerLine === undefined && input.header?.filter((cell) => cell.trim() !== "").length === 1;
+  const wide = filledIn(input.header ?? []) * 2;
   reading: for await (const batch of input.batches()) {
     for (const row of batch) {
       seen += 1;
-      if (isTitle && seen <= MOST_TITLES && isWider(row) && (await canBeReadTwice(file)))
+      // The header has half as many cells at most: it is a title above the other.
+      if (wide > 0 && seen <= MOST_TITLES && cellsOf(row, delimiter) >= wide && (await canBeReadTwice(file)))
         return await sampleOf(file, encoding, options, { headerLine: row.line });
       if (row.kind !== "malformed") rows.push(row);
       else if (mayBeEscaped(row) && isEscaped !== true && (await canBeReadTwice(file)))
         return await again({ isEscaped: true });
-      else if (rows.length === 0) {
-        const [{ message, hint } = { message: "can't be read.", hint: undefined }] = row.findings;
-        throw refusal(`${placeText({ source: file.name, line: row.line })} ${message}`, hint);
-      }
+      else bad ??= row;
       if (rows.length > ROWS_LOOKED_AT) break reading;
     }
+  }
+  if (rows.length === 0 && bad !== undefined) {
+    const [{ message, hint } = { message: "can't be read.", hint: undefined }] = bad.findings;
+    throw refusal(`${placeText({ source: file.name, line: bad.line })} ${message}`, hint);
   }
   const [misread] = findingsOfEncoding(input);
   if (misread !== undefined)
     throw refusal(`${name}:${misread.line} ${misread.message}`, "Leave --encoding out, or save it as a file.");
-  const { header, delimiter } = input;
   const [first] = rows;
   if (header === undefined && first === undefined)
     throw refusal(
@@ -162,8 +165,10 @@ const mayBeEscaped = (row: Extract<Row, { kind: "malformed" }>): boolean =>
 /** Among so many rows below a title the header is looked for. */
 const MOST_TITLES = 5;
 
-/** Whether a row has more cells than the title above it: what is taken for its rows is the header. */
-const isWider = (row: Row): boolean =>
-  row.kind === "malformed"
-    ? row.findings.some(({ rule }) => rule === "cell-count")
-    : row.kind === "cells" && row.cells.length > 1 && row.cells.every((cell) => cell.trim() !== "");
+const filledIn = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== "").length;
+
+/** How many cells a row has; of one that does not fit the header, as its delimiters say. */
+const cellsOf = (row: Row, delimiter = ","): number => {
+  if (row.kind === "cells") return row.cells.every((cell) => cell.trim() !== "") ? row.cells.length : 0;
+  return row.kind === "malformed" ? filledIn(row.text.split(delimiter)) : 0;
+};

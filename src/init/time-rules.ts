@@ -6,7 +6,7 @@ import { fold } from "../actions/nearest.ts";
 import { placeholder } from "../map/template.ts";
 import { cleanText, quoted } from "../text.ts";
 import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
-import { isIdName, namesTime, type TimeKind, wordsOf } from "./header-words.ts";
+import { isIdName, namesTime, type TimeKind } from "./header-words.ts";
 import { called, type Roles } from "./roles.ts";
 import {
   alsoText,
@@ -195,18 +195,12 @@ function clockBeside(date: Column, { all }: Evidence): Column | undefined {
   return clocks.find(({ index }) => index === date.index + 1) ?? (clocks.length === 1 ? clocks[0] : undefined);
 }
 
-const ZONE_NAME = /^(?:time)?zones?$|^tz$|^(?:utc|gmt)?offset$|^zeitzone$|^fuseau$|^fuso$|^huso$|^tijdzone$/;
-const ZONE = /^(?:[A-Z][A-Za-z]+\/[A-Za-z_/+-]+|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?|UTC|GMT|Z|[A-Z]{1,4}T)$/;
-
-/** Asks for the zone of the times that are used, where they are local; and names a column that may hold it. */
-export function zoneLines(used: readonly Column[], { all }: Evidence): readonly Entry[] {
+/** Asks for the zone of the times that are used, where they are local. */
+export function zoneLines(used: readonly Column[]): readonly Entry[] {
   const local = used.find(({ times }) => times === undefined || times.readings.some(({ isLocal }) => isLocal));
   if (local === undefined || local.filled === 0) return [];
-  const zones = all.find(
-    (column) => wordsOf(column.name).some((word) => ZONE_NAME.test(word)) && areMost(column, (text) => ZONE.test(text)),
-  );
-  const shown = zones && cleanText([...zones.values.keys()].slice(0, 5).join(", "), 120);
-  const hint = `${cleanText(zones?.name ?? "", 40)} names ${shown}: where rows differ, each zone needs an action of its own, with when and with zone in its times`;
-  const what = `the time zone of ${cleanText(local.name, 40)} and other times that name none, such as Europe/Berlin`;
-  return [{ key: "zone", value: ask(zones === undefined ? what : `${what}. ${hint}`) }];
+  const name = cleanText(local.name, 40);
+  return [
+    { key: "zone", value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin`) },
+  ];
 }

@@ -197,7 +197,8 @@ export class ValueTally {
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];
     // Neither can name what is in the items of an action's own each.
-    if (isOfOwnEach === true || values.length > MOST_IN_HINT) return "Add each value to the when of its action.";
+    if (isOfOwnEach === true || values.length > MOST_IN_HINT)
+      return "Add each value to the when of its action; or list in that when all that give nothing: {not: [one, other]}.";
     const list = values.map((value) => quoted(value, MOST_TEXT)).join(", ");
     const line = `${isLost ? "skip" : "expect"}: {${quoted(label, MOST_TEXT)}: [${list}]}`;
     const condition = isLost ? "If such rows give nothing" : "If such rows lack no action";

@@ -302,6 +302,25 @@ test.each([
   expect(yaml).toContain(price);
 });
 
+test("of titles of different widths the header is the line that is twice as wide", async () => {
+  const folder = openFolder([]);
+  const titles = ["Evening till report", "Harbour Hall,Till 2", "Printed 01/11/2026"];
+  const rows = [
+    "5001,Ghost Ship,18:40,Adult,2,15.00,30.00",
+    ",,,Child,1,7.50,7.50",
+    "5002,Ghost Ship,19:05,Adult,1,15.00,15.00",
+  ];
+  const text = [...titles, "Receipt,Show,Time,Item,Qty,Each,Sum", ...rows, "Total,,,,4,,52.50", ""].join("\n");
+  writeFileSync(join(folder, "till-2026-10-31.csv"), text);
+  const { context } = makeContext(folder, {});
+  expect(await verbs.init({ files: ["till-2026-10-31.csv"], moveAside: false }, context)).toBe(0);
+  const yaml = readFileSync(join(folder, "tickets.config.yaml"), "utf8");
+  expect(yaml).toContain("csv: {header: 4}");
+  expect(yaml).toContain("fillDown: [Receipt, Show, Time]");
+  expect(yaml).toContain("skip: {Receipt: Total}");
+  expect(yaml).toContain('price: "{Each}"');
+});
+
 test("--encoding is declared for the files that are not UTF-8, and for no others", async () => {
   const folder = openFolder([]);
   const write = (name: string, text: string, encoding: BufferEncoding): void => {
@@ -323,7 +342,7 @@ test("--encoding is declared for the files that are not UTF-8, and for no others
   const stdin = Readable.from([Buffer.from("Event ID,Event Name,Currency\nE1,Città di Nuit,CHF\n")]);
   await expect(
     verbs.init({ files: ["-"], moveAside: true, encoding: "windows-1252" }, { ...other, stdin }),
-  ).rejects.toMatchObject({ message: expect.stringContaining('"Città" would become'), hint: expect.anything() });
+  ).rejects.toMatchObject({ message: expect.stringContaining('"Città di Nuit" would become'), hint: expect.anything() });
 });
 
 test("standard input is named by its source in the next command, and stands alone", async () => {

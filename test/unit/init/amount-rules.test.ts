@@ -63,11 +63,9 @@ describe("an amount in hundredths", () => {
     },
   );
 
-  test.each(["EUR", "JPY", ""])("or in what the currency has, which is asked: %s", (currency) => {
-    const csv = `eventId,ticketId,userId,amount_minor,currency\ne,t1,u,2500,${currency}\ne,t2,u,3050,${currency}\n`;
-    expect(ruleOf(bodyOf("sales.csv", csv), "price")).toMatch(
-      /^price: \{from: "\{amount_minor\}", divide: "<FILL IN: 100 for/,
-    );
+  test("or in what the currency has, which is asked", () => {
+    const csv = "eventId,ticketId,userId,amount_minor,currency\ne,t1,u,2500,JPY\ne,t2,u,3050,JPY\n";
+    expect(ruleOf(bodyOf("sales.csv", csv), "price")).toContain("<FILL IN: one of the next lines");
   });
 
   test("of an order is divided by its tickets, too, and exactly", () => {

@@ -229,14 +229,6 @@ describe("what a row is", () => {
   });
 });
 
-test("a column with the zones of its rows is named where the zone is asked for", () => {
-  const rows = ["e1,05/03/2026 7:30 PM,America/New_York,USD", "e2,05/24/2026 7:30 PM,Europe/Berlin,USD"];
-  const csv = `${["event_id,start_local,time_zone,currency", ...rows].join("\n")}\n`;
-  expect(linesWith("zone:", "events.csv", csv)[0]).toContain(
-    ". time_zone names America/New_York, Europe/Berlin: where rows differ, each zone needs an action of its own, with when and with zone in its times>",
-  );
-});
-
 describe("several currencies", () => {
   test("by their signs", () => {
     const csv =
@@ -273,20 +265,6 @@ describe("of a resale", () => {
     expect(linesWith("userId:", "resales.csv", csv)[0]).toContain(`userId: "{${user}}"`);
     expect(linesWith("price:", "resales.csv", csv)[0]).toContain(`price: "{${price}}"`);
   });
-});
-
-test("a yes in another language is asked for, and its action stays", () => {
-  const csv = `order_id,email,ticket_name,barcode,order_status,order_invalidated,order_invalidated_at,ticket_invalidated,ticket_invalidated_at,created_at,paid_currency,ticket_value,seat,is_scanned,first_scanned_at
-o1,w@example.com,Regular,000123456789,paid,nee,,nee,,2026-04-01 12:00,EUR,25,B-4,ja,2026-05-09 20:15
-o2,v@example.com,Regular,000123456790,paid,ja,2026-04-20 08:00,false,,2026-04-02 12:00,EUR,25,,nee,
-`;
-  expect(linesWith("is_scanned:", "tickets.csv", csv)).toContain(
-    'when: {order_status: paid, is_scanned: "<FILL IN: the text that says yes; this file has ja and nee>"}',
-  );
-  const none = csv.replaceAll(",nee,", ",no,").replaceAll(",ja,", ",no,");
-  expect(linesWith("is_scanned:", "tickets.csv", none)).toContain(
-    'when: {order_status: paid, is_scanned: ["true", 1, "yes"]}',
-  );
 });
 
 test("a line of totals is left out by its word, not by a cell that a sale may lack too", () => {

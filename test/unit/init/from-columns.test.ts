@@ -32,7 +32,6 @@ describe("an unknown layout", () => {
       '        userId: "{E-Mail}"   # guess: filled in 3 of 4 rows',
       '        price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # guess: "1.250,00 €" is 1250.00',
       '        orderTime: {from: "{Bestelldatum}", format: "d.M.yyyy H:mm"}   # guess: the only way that fits, "03.04.2026 18:00" is 2026-04-03 18:00; fits 2 of 2 texts',
-      '        #metadataAttributes: {Seat: "{Platz-Nr}"}   # optional, and public on the blockchain',
       "  - invalidatedTicket:   # remove it where nothing says that a ticket is no longer valid",
       '      when: {Status: "<FILL IN: the values of tickets that are no longer valid, of bezahlt 2, storniert 1, offen 1>"}',
     ]);

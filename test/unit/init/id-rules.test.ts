@@ -12,6 +12,18 @@ test("the id of an event or of a user is never taken for that of a ticket, thoug
       expect(ruleOf(bodyOf(fileName, csv), "ticketId")).toContain("<FILL IN: the id of the ticket");
 });
 
+test.each(["Karten-ID", "Karte", "N° de billet", "Serial", "Ticket code", "Numero biglietto"])(
+  "%s is the id of a ticket",
+  (name) => {
+    const csv = `Vorgang,${name},Kundennr,Preis,Buchungszeit\nV1,K1,7,2.50,2026-05-01T10:00:00Z\nV1,K2,7,2.50,2026-05-01T10:00:00Z\n`;
+    const lines = bodyOf("sales.csv", csv);
+    expect(ruleOf(lines, "ticketId")).toContain(`"{${name}}"`);
+    expect(ruleOf(lines, "orderTime")).toContain('"{Buchungszeit}"');
+    // Ids of sales are no kinds of rows.
+    expect(ruleOf(lines, "when")).toBeUndefined();
+  },
+);
+
 test("the ticket of a log is the one that is called so, though it stands there twice", () => {
   const csv =
     "Scan ID,Barcode,Scanned at\n1,b1,2026-05-01T20:00:00Z\n2,b1,2026-05-01T21:00:00Z\n3,b2,2026-05-01T22:00:00Z\n";
@@ -43,10 +55,13 @@ b2,2.60,Ball,12.00
   });
 });
 
-test.each(["VA-Nr", "Veranstaltungsnummer", "N° évènement", "Número de evento"])("%s is the id of an event", (name) => {
-  const lines = bodyOf("sales.csv", `${name},Barcode,Preis\nV1,B1,12.50\nV1,B2,12.50\n`);
-  expect(ruleOf(lines, "eventId")).toContain(`"{${name}}"   # guess by name`);
-});
+test.each(["VA-Nr", "Veranstaltungsnummer", "Veranstaltungsnr", "N° évènement", "Número de evento"])(
+  "%s is the id of an event",
+  (name) => {
+    const lines = bodyOf("sales.csv", `${name},Barcode,Preis\nV1,B1,12.50\nV1,B2,12.50\n`);
+    expect(ruleOf(lines, "eventId")).toContain(`"{${name}}"   # guess by name`);
+  },
+);
 
 describe("that ids differ in every row is said only of what was seen", () => {
   const rows = ["007,e,a@x.example,1.00", "7,e,b@x.example,2.00"];
