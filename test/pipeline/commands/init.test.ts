@@ -342,7 +342,10 @@ test("--encoding is declared for the files that are not UTF-8, and for no others
   const stdin = Readable.from([Buffer.from("Event ID,Event Name,Currency\nE1,Città di Nuit,CHF\n")]);
   await expect(
     verbs.init({ files: ["-"], moveAside: true, encoding: "windows-1252" }, { ...other, stdin }),
-  ).rejects.toMatchObject({ message: expect.stringContaining('"Città di Nuit" would become'), hint: expect.anything() });
+  ).rejects.toMatchObject({
+    message: expect.stringContaining('"Città di Nuit" would become'),
+    hint: expect.anything(),
+  });
 });
 
 test("standard input is named by its source in the next command, and stands alone", async () => {
