@@ -3,7 +3,7 @@
 import { isFieldName } from "../actions/fields.ts";
 import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput, RunEvent } from "../run/progress.ts";
-import type { NothingSent } from "../run/stream.ts";
+import type { Summary } from "../run/summary.ts";
 import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
@@ -134,8 +134,13 @@ export function sayPlanned(
 }
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
-export function sayNothingSent({ of, problems, otherwise, mode }: NothingSent, reporter: Reporter): void {
-  const { rows, actions, isRefused, isUnfit } = of;
+export function sayNothingSent(
+  { plan, problems }: CheckedInput,
+  { state }: Summary,
+  adopts: boolean,
+  reporter: Reporter,
+): void {
+  const { rows, actions, isRefused, isUnfit } = plan;
   if (isRefused) {
     const isAllowable = rows.mapped > 0 && !isUnfit;
     reporter.error(
@@ -145,9 +150,9 @@ export function sayNothingSent({ of, problems, otherwise, mode }: NothingSent, r
   }
   const back = describeBack(actions);
   if (rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
-  else if (otherwise === "dry run")
+  else if (state === "dry run")
     reporter.info(
-      `Dry run: ${describeRows(rows)}; ${number(actions.new)} of ${count(actions.total, "action")} would be ${mode === "adopt" ? "recorded as already sent" : `sent${overLanes(of)}`}.`,
+      `Dry run: ${describeRows(rows)}; ${number(actions.new)} of ${count(actions.total, "action")} would be ${adopts ? "recorded as already sent" : `sent${overLanes(plan)}`}.`,
     );
   else
     reporter.info(

@@ -1,5 +1,6 @@
 /** `tickets stream`: check, plan, send, and keep every promise. */
 
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { resultsCommand, workCommand } from "../next-command.ts";
 import { dryRun as dryRunOf, type StreamResult, stream as streamInput } from "../run/stream.ts";
@@ -46,12 +47,17 @@ async function sendInput(options: StreamOptions, context: Context): Promise<numb
       (({ actions, environment, host }) => asked(`Send ${count(actions, "action")} to ${environment} (${host})?`)),
     newLedger: yes || asked,
   });
-  sayEnding(result, options.files, context);
+  sayEnding(result, options, settings.environment, context);
   return endSending(result.summary, settings.environment, options.json, context);
 }
 
 /** What there is to say of a stream beside what was said of its input and of each run. */
-function sayEnding({ summary, ending }: StreamResult, files: readonly string[], context: Context): void {
+function sayEnding(
+  { summary, ending }: StreamResult,
+  { files, adopt }: StreamOptions,
+  environment: Environment,
+  context: Context,
+): void {
   const { reporter, trace } = context;
   const were = files.length === 1 ? "was" : "were";
   switch (ending.kind) {
@@ -72,13 +78,14 @@ function sayEnding({ summary, ending }: StreamResult, files: readonly string[], 
       reporter.info(`${count(ending.actions, "action")} recorded as already sent; nothing was sent.`);
       break;
     case "published": {
-      const { run, environment, chunks, output, ahead } = ending;
+      const { chunks, ahead } = ending;
+      const { run, output } = summary;
       reporter.info(
         `Published run ${run}: ${count(summary.actions.notSent, "action")} in ${count(chunks, "chunk")}${ahead === 0 ? "" : `, behind ${number(ahead)} open ${ahead === 1 ? "run" : "runs"}`}.`,
         { event: "run.published", actions: summary.actions.notSent, chunks },
       );
       reporter.info(`To send it: ${workCommand(environment)}`);
-      if (output !== undefined)
+      if (run !== null && output !== null)
         reporter.info(
           `To write its promises to ${displayPath(output, context.cwd)}: ${resultsCommand(environment, run, "--follow")}`,
         );
@@ -86,10 +93,10 @@ function sayEnding({ summary, ending }: StreamResult, files: readonly string[], 
       break;
     }
     case "nothing sent":
-      sayNothingSent(ending, reporter);
+      sayNothingSent(ending.checked, summary, adopt === true, reporter);
       sayRejects(summary, context);
-      if (summary.next === null || ending.of.isRefused) break;
-      if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
+      if (summary.next === null || ending.checked.plan.isRefused) break;
+      if (ending.checked.plan.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       else if (summary.rejects.length > 0) reporter.info(`${leadTo(summary, "finished")}: ${summary.next}`);
       break;
     case "not confirmed":

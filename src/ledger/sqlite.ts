@@ -151,7 +151,10 @@ class Sqlite implements Database {
   write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
     return this.#inTurn(async () => {
       try {
-        return await this.#write(work);
+        const result = await this.#write(work);
+        // What a large run made of the cache is of no use to its chunks, which are stored one by one.
+        if (how === "once") this.#file.exec("PRAGMA shrink_memory");
+        return result;
       } catch (cause) {
         const lack = lackOf(cause);
         if (lack === undefined || this.exhausted !== undefined || how === "once") throw cause;

@@ -1,8 +1,7 @@
 /** Check, plan, enter, send, and keep every promise. */
 
-import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Ledger, Run } from "../ledger/ledger.ts";
+import type { Run } from "../ledger/ledger.ts";
 import { resultsCommand, settleCommand, streamCommand, streamOfRejects, validateCommand } from "../next-command.ts";
 import { inShell } from "../text.ts";
 import type { RunContext } from "./context.ts";
@@ -60,28 +59,13 @@ type StreamEnding =
   /** The same command was interrupted before; its run's result is reported. */
   | { readonly kind: "same input" }
   | { readonly kind: "resend waits" }
-  | ({ readonly kind: "nothing sent" } & NothingSent)
+  /** The input is invalid, nothing in it is new, or this is a dry run. */
+  | { readonly kind: "nothing sent"; readonly checked: CheckedInput }
   | { readonly kind: "not confirmed" }
   | { readonly kind: "adopted"; readonly actions: number }
-  | {
-      readonly kind: "published";
-      readonly run: string;
-      readonly environment: Environment;
-      readonly chunks: number;
-      readonly output: string | undefined;
-      /** Open runs that come first. */
-      readonly ahead: number;
-    }
+  /** `ahead`: open runs that come first. */
+  | { readonly kind: "published"; readonly chunks: number; readonly ahead: number }
   | { readonly kind: "sent"; readonly end: RunEnd };
-
-/** The input is invalid, nothing in it is new, or this is a dry run. */
-export interface NothingSent {
-  readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "isUnfit" | "lanes" | "held" | "byAction">;
-  readonly problems: CheckedInput["problems"];
-  readonly otherwise: "nothing new" | "dry run";
-  readonly mode: StreamSettings["mode"];
-  readonly environment: Environment;
-}
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
 export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
@@ -134,9 +118,15 @@ async function streamInput(
   if (repeated !== undefined) return repeated;
 
   context.progress.happened({ kind: "input checked", ...checked });
-  if (plan.isRefused) return endUnsent(context, options, checked, { otherwise: "nothing new" });
+  if (plan.isRefused) return endUnsent(context, options, checked, "nothing new");
   const last = (await ledger.runs({ last: 1 })).at(-1);
-  if (plan.actions.new === 0) return await endNothingNew(context, options, checked, ledger, { output, last });
+  if (plan.actions.new === 0) {
+    const { safeCsv } = environment;
+    const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
+    await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
+    const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
+    return endUnsent(context, options, checked, "nothing new", { rejects, doubt });
+  }
 
   const run = toRun(context, options, checked, ledger, { output, last });
   if (mode === "adopt") {
@@ -149,7 +139,10 @@ async function streamInput(
     return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
   if (!publishes) await session.key();
   const entered = await enterRun(context, ledger, run, plan, last);
-  if (publishes) return await endPublished(options, checked, session, entered);
+  if (publishes) {
+    await noteInJournal(environment, ledger, entered, plan.actions.new);
+    return await endPublished(options, checked, session, entered);
+  }
   const deadline = deadlineOf(options);
   // Loaded only here: many nights, nothing is sent.
   const { carryOut } = await import("./carry-out.ts");
@@ -168,7 +161,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
   context.progress.happened({ kind: "input checked", ...planned });
   const [doubt] = planned.plan.held.heldBy.keys();
-  return endUnsent(context, options, planned, { otherwise: "dry run", doubt });
+  return endUnsent(context, options, planned, "dry run", { doubt });
 }
 
 function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
@@ -211,67 +204,42 @@ function endOfRepeated(
   return { summary: { ...summary, exitCode: EXIT_CODES["stopped-early"] }, ending: { kind: "resend waits" } };
 }
 
-async function endNothingNew(
-  context: RunContext,
-  options: StreamSettings,
-  checked: CheckedInput,
-  ledger: Ledger,
-  { output, last }: { readonly output: string | undefined; readonly last: Run | undefined },
-): Promise<StreamResult> {
-  const { plan } = checked;
-  const { mode, settings } = options;
-  const { safeCsv } = settings.environment;
-  const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
-  await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
-  const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
-  return endUnsent(context, options, checked, { otherwise: "nothing new", rejects, doubt });
-}
-
-/** The end of a command that sends nothing. */
+/** The end of a command that sends nothing. @param left.doubt a run with a doubt that holds something back. */
 function endUnsent(
   context: Pick<RunContext, "cwd">,
   options: StreamSettings,
   checked: CheckedInput,
-  left: Pick<NothingSent, "otherwise"> & {
-    readonly rejects?: readonly string[];
-    /** A run with a doubt that holds something back. */
-    readonly doubt?: string | undefined;
-  },
+  state: "nothing new" | "dry run",
+  { rejects = [], doubt }: { readonly rejects?: readonly string[]; readonly doubt?: string | undefined } = {},
 ): StreamResult {
-  const { plan, problems, isNews } = checked;
-  const { mode } = options;
+  const { plan, isNews } = checked;
   const { environment } = options.settings;
-  const { otherwise, rejects = [], doubt } = left;
-  const ending = { kind: "nothing sent", of: plan, problems, otherwise, mode, environment } as const;
+  const ending = { kind: "nothing sent", checked } as const;
   const flags = inputFlags(options);
   if (plan.isRefused) {
     const next = validateCommand(options.files, flags, environment);
     return { summary: summaryOf(options, checked, "invalid", EXIT_CODES["input-invalid"], { next }), ending };
   }
-  const exitCode = exitCodeOfDone(plan, { isNews, doubt: otherwise === "dry run" ? undefined : doubt });
+  const exitCode = exitCodeOfDone(plan, { isNews, doubt: state === "dry run" ? undefined : doubt });
   const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
   const next = doubt === undefined ? ofRejects : settleCommand(doubt, environment);
-  return { summary: summaryOf(options, checked, otherwise, exitCode, { next, rejects }), ending };
+  return { summary: summaryOf(options, checked, state, exitCode, { next, rejects }), ending };
 }
 
 async function endPublished(
   options: StreamSettings,
   checked: CheckedInput,
   { ledger, environment }: Session,
-  entered: Run,
+  { run, number, output }: Run,
 ): Promise<StreamResult> {
   const { plan, isNews } = checked;
-  const { run, number, output } = entered;
-  await noteInJournal(environment, ledger, entered, plan.actions.new);
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   const exitCode = exitCodeOfDone(plan, { isNews, doubt });
   const next = doubt === undefined ? resultsCommand(environment, run, "--follow") : settleCommand(doubt, environment);
   const chunks = (await ledger.chunks(number)).length;
   const ahead = (await ledger.runs({ states: ["open"] })).filter((each) => each.number < number).length;
-  return {
-    summary: summaryOf(options, checked, "published", exitCode, { run, next, output: output ?? null }),
-    ending: { kind: "published", run, environment, chunks, output, ahead },
-  };
+  const summary = summaryOf(options, checked, "published", exitCode, { run, next, output: output ?? null });
+  return { summary, ending: { kind: "published", chunks, ahead } };
 }
 
 function summaryOf(
