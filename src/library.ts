@@ -139,7 +139,7 @@ export async function status(options: Surroundings = {}): Promise<Status> {
 /** What it knows of one run. */
 export async function statusOfRun(options: Surroundings & { readonly run: string }): Promise<RunDetails> {
   const context = contextOf(options);
-  return runStatus((await loadSettings(context, choiceOf(options), "any")).environment, options.run);
+  return runStatus(context, (await loadSettings(context, choiceOf(options), "any")).environment, options.run);
 }
 
 const choiceOf = ({ environment, config, flags = {} }: Surroundings): EnvironmentOptions => ({

@@ -2,7 +2,7 @@
 
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
+import { knownLedgerOf } from "../run/ledger-of.ts";
 import { openSession } from "../run/session.ts";
 import { count } from "../text.ts";
 import type { Context } from "./context.ts";
@@ -14,8 +14,7 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   const { olderThan, waitLock } = options;
   const { core, environment } = await openSettings(context, options, "any");
   {
-    await using found = await findLedgerOf(environment);
-    if (found === undefined) throw noLedger(environment, cwd);
+    await using _ = await knownLedgerOf(environment, cwd);
   }
   await using session = await openSession(core, environment, { command: "tickets prune", waitLockMs: waitLock });
   const { ledger } = session;

@@ -8,7 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { statusCommand } from "../next-command.ts";
-import { findLedgerOf, noLedger } from "../run/ledger-of.ts";
+import { knownLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { refuseCompressed } from "../run/outputs.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
@@ -57,8 +57,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   const { reporter, cwd, stdout } = context;
   const { environment } = await openSettings(context, options, "any");
   const { safeCsv } = environment;
-  await using ledger = await findLedgerOf(environment);
-  if (ledger === undefined) throw noLedger(environment, cwd);
+  await using ledger = await knownLedgerOf(environment, cwd);
   const problem = await lostRunsOf(environment, ledger, cwd);
   const runs = all ? (await ledger.runs()).filter(hasPromises) : [await runOfResults(ledger, id, environment)];
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.

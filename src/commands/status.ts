@@ -255,11 +255,11 @@ async function showRun(
 ): Promise<void> {
   const { reporter, cwd } = context;
   if (number !== undefined) {
-    const { chunk, actions } = await chunkActions(environment, name, number);
+    const { chunk, actions } = await chunkActions(context, environment, name, number);
     sayActions(chunk, actions, context);
     return;
   }
-  const details = await runStatus(environment, name);
+  const details = await runStatus(context, environment, name);
   const { summary, counts } = details;
   const { next, actions } = summary;
   reporter.out(json ? `${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n` : describeRun(details, cwd));

@@ -81,6 +81,13 @@ function refuseFileAsFolder(path: string): void {
   );
 }
 
+/** The environment's ledger, read-only. @throws Failure `usage` where there is none yet. */
+export async function knownLedgerOf(environment: Environment, cwd: string): Promise<Ledger> {
+  const ledger = await findLedgerOf(environment);
+  if (ledger === undefined) throw noLedger(environment, cwd);
+  return ledger;
+}
+
 /** @param cwd that a path is shown from. */
 export const noLedger = (environment: Environment, cwd: string): Failure =>
   new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {

@@ -49,8 +49,6 @@ type Source = ReturnType<typeof selectSource>;
 
 interface Mappers {
   readonly sourceOf: (file: InputFile) => Source;
-  /** The source whose rules are used for a file; `--action` sets them aside. */
-  readonly usedSource: (file: InputFile) => string | undefined;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
 }
 
@@ -92,8 +90,7 @@ export function createMappers(options: MapperOptions): Mappers {
     const from = { file, header, source: source?.config, mapper };
     return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };
   };
-  const usedSource = (file: InputFile) => (action === undefined ? sourceOf(file)?.name : undefined);
-  return { sourceOf, usedSource, readingOf };
+  return { sourceOf, readingOf };
 }
 
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));

@@ -11,7 +11,7 @@ import { answerText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf, noLedger } from "./ledger-of.ts";
+import { knownLedgerOf } from "./ledger-of.ts";
 import { detailsOf, type RunDetails, runOfResults } from "./runs.ts";
 
 /**
@@ -103,8 +103,7 @@ export async function runFigures(
   environment: Environment,
   id: string | undefined,
 ): Promise<RunFigures> {
-  await using ledger = await findLedgerOf(environment);
-  if (ledger === undefined) throw noLedger(environment, cwd);
+  await using ledger = await knownLedgerOf(environment, cwd);
   const run = await runOfResults(ledger, id, environment);
   const details = await detailsOf(ledger, run, environment);
   const times = sendingTimes(

@@ -47,14 +47,11 @@ export const hasPromises = ({ kind }: Run): boolean => kind !== "adopted";
 /** @throws Failure `usage` where there is no such run. */
 export async function namedRun(ledger: Ledger, id: string, environment: Environment): Promise<Run> {
   const run = await ledger.run(id);
-  if (run === undefined) throw unknownRun(id, environment);
-  return run;
-}
-
-export const unknownRun = (run: string, environment: Environment): Failure =>
-  new Failure("usage", `The ledger of ${environment.name} has no run ${run}.`, {
+  if (run !== undefined) return run;
+  throw new Failure("usage", `The ledger of ${environment.name} has no run ${id}.`, {
     hint: `See its runs: ${statusCommand(environment)}`,
   });
+}
 
 /** Runs that wait for somebody, the oldest first: open, being closed, or closed with a doubt. */
 export async function openRuns(ledger: Ledger): Promise<readonly Run[]> {

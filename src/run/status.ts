@@ -2,11 +2,11 @@
 
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Chunk, Invocation, Ledger, LockHolder, Run } from "../ledger/ledger.ts";
+import type { Chunk, Invocation, LockHolder } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
 import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf, LOCK } from "./ledger-of.ts";
+import { findLedgerOf, knownLedgerOf, LOCK } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import {
   type AskedAction,
@@ -17,7 +17,6 @@ import {
   type RunDetails,
   type RunStatus,
   statusOf,
-  unknownRun,
 } from "./runs.ts";
 
 export interface Status {
@@ -85,35 +84,33 @@ export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state ==
 export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   run.state === "closing" || counts.inDoubt + counts.refused > 0;
 
-/** @throws Failure `usage` where there is no such run. */
-export const runStatus = (environment: Environment, id: string): Promise<RunDetails> =>
-  lookAt(environment, id, (ledger, run) => detailsOf(ledger, run, environment));
+/** @throws Failure `usage` where there is no such run, or no ledger. */
+export async function runStatus(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  id: string,
+): Promise<RunDetails> {
+  await using ledger = await knownLedgerOf(environment, cwd);
+  return await detailsOf(ledger, await namedRun(ledger, id, environment), environment);
+}
 
 /**
  * Every action of a chunk, with where it came from.
  *
  * @throws Failure `usage` where the run has no such chunk.
  */
-export const chunkActions = (
+export async function chunkActions(
+  { cwd }: Pick<RunContext, "cwd">,
   environment: Environment,
   id: string,
   number: number,
-): Promise<{ readonly chunk: Chunk; readonly actions: readonly AskedAction[] }> =>
-  lookAt(environment, id, async (ledger, run) => {
-    const chunk = (await ledger.chunks(run.number)).find((each) => each.chunk === number);
-    if (chunk === undefined)
-      throw new Failure("usage", `Run ${id} has no chunk ${number}.`, {
-        hint: `See which it has: ${statusCommand(environment, id)}`,
-      });
-    return { chunk, actions: await actionsOfChunk(ledger, run, number) };
-  });
-
-async function lookAt<T>(
-  environment: Environment,
-  id: string,
-  look: (ledger: Ledger, run: Run) => Promise<T>,
-): Promise<T> {
-  await using ledger = await findLedgerOf(environment);
-  if (ledger === undefined) throw unknownRun(id, environment);
-  return await look(ledger, await namedRun(ledger, id, environment));
+): Promise<{ readonly chunk: Chunk; readonly actions: readonly AskedAction[] }> {
+  await using ledger = await knownLedgerOf(environment, cwd);
+  const run = await namedRun(ledger, id, environment);
+  const chunk = (await ledger.chunks(run.number)).find((each) => each.chunk === number);
+  if (chunk === undefined)
+    throw new Failure("usage", `Run ${id} has no chunk ${number}.`, {
+      hint: `See which it has: ${statusCommand(environment, id)}`,
+    });
+  return { chunk, actions: await actionsOfChunk(ledger, run, number) };
 }

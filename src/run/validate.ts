@@ -79,7 +79,11 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
         ...(encoding !== undefined && { encoding }),
         ...(maxInputBytes !== undefined && { maxInputBytes }),
       }),
-      onUnderstood: (file, how, rows) => understood.push({ ...how, file, rows, source: mappers.usedSource(file) }),
+      onUnderstood(file, how, rows) {
+        // `--action` sets the rules of a source aside.
+        const source = options.action === undefined ? mappers.sourceOf(file)?.name : undefined;
+        understood.push({ ...how, file, rows, source });
+      },
       onRows: (rows, bytes) => {
         const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
         progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
