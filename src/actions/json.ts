@@ -152,6 +152,24 @@ function stringEnd(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
+/** The elements of a valid JSON array, byte by byte as they stand there. */
+export function elementsOf(list: Uint8Array): readonly Buffer[] {
+  const bytes = Buffer.from(list.buffer, list.byteOffset, list.byteLength);
+  const elements: Buffer[] = [];
+  let [depth, from] = [0, 1];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = stringEnd(bytes, at);
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+    const isLast = depth === 0 && at > from;
+    if (!isLast && (byte !== COMMA || depth !== 1)) continue;
+    elements.push(bytes.subarray(from, at));
+    from = at + 1;
+  }
+  return elements;
+}
+
 /** Walks the text once, keeping the keys of the open objects and the places in the open lists. */
 function findDuplicate(bytes: Buffer): string | undefined {
   const open: { readonly keys: Set<string> | undefined; step: string | number }[] = [];

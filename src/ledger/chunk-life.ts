@@ -1,19 +1,18 @@
 /** Chunks in the tables: entered, read, led through their life and cut, each as part of a transaction. */
 
+import { elementsOf } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Chunk, Origin } from "./ledger.ts";
 import {
-  elementsOf,
   fromStored,
   type Outcome,
   pack,
   packJson,
   packOrigins,
   sha256,
-  toBody,
   toStored,
   unpack,
   unpackJson,
@@ -181,7 +180,7 @@ export async function cut(
       session,
       { run, chunk: number, lane, stage, whole, first: at + (places[0] ?? 0), state },
       {
-        body: toBody(places.flatMap((at) => elements[at] ?? [])),
+        body: Buffer.from(`[${places.map((at) => elements[at]).join(",")}]`),
         origins: chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 })),
         rows: rows && kept.map((row) => rows[row] ?? ""),
       },

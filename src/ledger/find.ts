@@ -1,11 +1,11 @@
 /** All that was ever sent about a ticket, an event or a promise. */
 
+import { elementsOf } from "../actions/json.ts";
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
 import { readBody } from "./chunk-life.ts";
 import { type Session, select } from "./database.ts";
 import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
-import { elementsOf } from "./outcomes.ts";
 import { selectRuns } from "./runs.ts";
 import { selectSettlements } from "./settle.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -65,7 +65,7 @@ async function itemsIn(session: Session, run: Run, chunk: number, id: string): P
     return {
       ...{ subject, kind, mark, run: number, runId, environment, chunk, place: at, line, outcome, promise, response },
       ...{ position: { run: number, seq }, chunkState: of.state, source: inputs[origin.input]?.name },
-      ...{ json: body[at] && Buffer.from(body[at]).toString(), answeredAt: of.answeredAt, attempts, settlements },
+      ...{ json: body[at]?.toString(), answeredAt: of.answeredAt, attempts, settlements },
     };
   });
 }

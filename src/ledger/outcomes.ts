@@ -54,33 +54,3 @@ export const itemsOf = (
     const { outcome = otherwise, promise, response } = outcomes?.[place] ?? {};
     return { origin, place, outcome, promise, response };
   });
-
-const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,');
-const OPENING = new Set(Buffer.from("[{"));
-const CLOSING = new Set(Buffer.from("]}"));
-
-/** The elements of a JSON array, byte by byte as they stand there. */
-export function elementsOf(body: Uint8Array): readonly Uint8Array[] {
-  const elements: Uint8Array[] = [];
-  let [depth, from, isText] = [0, 1, false];
-  for (let at = 0; at < body.length; at += 1) {
-    const byte = body[at] ?? 0;
-    if (isText) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) isText = true;
-    else if (OPENING.has(byte)) depth += 1;
-    else if (CLOSING.has(byte)) {
-      depth -= 1;
-      if (depth === 0 && at > from) elements.push(body.subarray(from, at));
-    } else if (byte === COMMA && depth === 1) {
-      elements.push(body.subarray(from, at));
-      from = at + 1;
-    }
-  }
-  return elements;
-}
-
-/** Each byte stays as it is. */
-export const toBody = (elements: readonly Uint8Array[]): Uint8Array =>
-  Buffer.from(`[${elements.map((element) => Buffer.from(element).toString("latin1")).join(",")}]`, "latin1");

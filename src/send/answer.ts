@@ -2,9 +2,8 @@
 
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
-import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { duplicateKey, elementsOf, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
-import { elementsOf } from "../ledger/outcomes.ts";
 import { shownOf } from "./content-codings.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import type { SeenPromises } from "./seen.ts";

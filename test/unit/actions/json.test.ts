@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { duplicateKey, escapePointer, parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { duplicateKey, elementsOf, escapePointer, parseJson, stringifyJson } from "../../../src/actions/json.ts";
 
 describe("numbers", () => {
   it.each([
@@ -129,4 +129,10 @@ describe("keys", () => {
     ["~1", "~01"],
     [7, "7"],
   ] as const)("escapes %s in a pointer", (step, escaped) => expect(escapePointer(step)).toBe(escaped));
+});
+
+it("cuts an array into its elements, byte by byte", () => {
+  const texts = ['{"a":"],[\\"{ö😀","b":[1,{"c":[]}]}', '{"n":1.50e2}', "[]", "7"];
+  expect(elementsOf(Buffer.from(`[${texts.join(",")}]`)).map(String)).toEqual(texts);
+  expect(elementsOf(Buffer.from("[]"))).toEqual([]);
 });

@@ -9,10 +9,10 @@ import {
 } from "../../../src/ledger/chunks.ts";
 import type { Database } from "../../../src/ledger/database.ts";
 import type { NewChunk, Origin } from "../../../src/ledger/ledger.ts";
-import { elementsOf, fromStored, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
+import { fromStored, packOrigins, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
 import { sql } from "../../../src/ledger/sql.ts";
 import { openSqlite } from "../../../src/ledger/sqlite.ts";
-import { bodyOf, enter, inSqlite, newRun, planned } from "../../support/ledgers.ts";
+import { enter, inSqlite, newRun, planned } from "../../support/ledgers.ts";
 
 /** The whole life, written down a second time. */
 const LIFE: Readonly<Record<ChunkEvent, string>> = {
@@ -84,14 +84,5 @@ describe("what is kept of a chunk", () => {
       { outcome: "moved" },
     ] as const;
     expect(fromStored(toStored(outcomes))).toEqual(outcomes);
-  });
-
-  test("actions are cut out of a request byte by byte", () => {
-    const texts = ['{"a":"],[\\"{","b":[1,{"c":[]}]}', '{"n":1.50e2}', "{}"];
-    const elements = elementsOf(Buffer.from(`[${texts.join(",")}]`));
-    expect(elements.map((element) => Buffer.from(element).toString())).toEqual(texts);
-    expect(Buffer.from(toBody(elements.slice(1))).toString()).toBe(`[${texts.slice(1).join(",")}]`);
-    expect(elementsOf(Buffer.from("[]"))).toEqual([]);
-    expect(elementsOf(Buffer.from(bodyOf([{ id: "ö,😀" }])))).toHaveLength(1);
   });
 });
