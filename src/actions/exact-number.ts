@@ -49,28 +49,16 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 
 /** What a parsed value is, for a sentence. */
 export function typeName(value: unknown): string {
-  if (value === null) return "null";
   if (value === undefined) return "missing";
+  if (value === null || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return "a list";
-  if (value instanceof ExactNumber) return "a number";
-  switch (typeof value) {
-    case "string":
-      return "text";
-    case "number":
-    case "bigint":
-      return "a number";
-    case "boolean":
-      return `${value}`;
-    default:
-      return "an object";
-  }
+  if (typeof value === "string") return "text";
+  return isJsonObject(value) ? "an object" : "a number";
 }
 
 const INTEGER = /^-?\d+$/;
 /** Digits of 2^64 - 1; a whole number of more is none of 64 bits. */
 const U64_DIGITS = 20;
-/** From here on `String` writes numbers with an exponent. */
-const MOST_PLAIN = 1e21;
 
 /**
  * What a number of JSON says: a number where that is written out as the same value, a bigint for other whole numbers, and
@@ -80,15 +68,13 @@ const MOST_PLAIN = 1e21;
  */
 export function exactNumber(text: string): number | bigint | ExactNumber {
   const value = Number(text);
-  if (Number.isSafeInteger(value) && INTEGER.test(text)) return value;
-  if (INTEGER.test(text)) return BigInt(text);
+  if (INTEGER.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
   const said = decimalOf(text);
   if (said.exponent >= 0 && said.digits.length + said.exponent <= U64_DIGITS) {
-    const whole = BigInt(said.digits === "" ? 0 : said.digits) * 10n ** BigInt(said.exponent);
+    const whole = BigInt(said.digits) * 10n ** BigInt(said.exponent);
     const isSafe = whole <= BigInt(Number.MAX_SAFE_INTEGER);
     return isSafe ? value : said.isNegative ? -whole : whole;
   }
-  if (!Number.isFinite(value) || Math.abs(value) >= MOST_PLAIN) return new ExactNumber(text);
   const read = decimalOf(String(value));
   return read.digits === said.digits && read.exponent === said.exponent ? value : new ExactNumber(text);
 }

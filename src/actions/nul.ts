@@ -11,17 +11,8 @@ export const withoutNul = (text: string): string =>
     ? text.replaceAll(MARK, `${MARK}${STX}`).replaceAll(NUL, `${MARK}${MARK}`)
     : text;
 
+const WRITTEN = new RegExp(`${MARK}([${MARK}${STX}])`, "g");
+
 /** What `withoutNul` was given. */
-export function withNul(text: string): string {
-  const [before = "", ...others] = text.split(MARK);
-  let result = before;
-  for (let at = 0; at < others.length; at += 1) {
-    const part = others[at] ?? "";
-    // Two marks, with nothing between them: the second one's text follows.
-    if (part === "" && at + 1 < others.length) {
-      at += 1;
-      result += `${NUL}${others[at] ?? ""}`;
-    } else result += `${MARK}${part.slice(1)}`;
-  }
-  return result;
-}
+export const withNul = (text: string): string =>
+  text.replace(WRITTEN, (_pair, second) => (second === STX ? MARK : NUL));
