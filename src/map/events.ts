@@ -1,22 +1,13 @@
 /** The events of a file: a newEvent is given once, by the first row of its event. Rows that describe it differently are reported. */
 
-import type { FieldName } from "../actions/fields.ts";
+import { type Draft, nameOf } from "../actions/draft.ts";
 import { placeText } from "../actions/problem.ts";
 import { quoted } from "../text.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
-import type { Read, Scope } from "./scope.ts";
 
-/** What a row says about its event: the columns that its newEvent is made of, and what they mean, field by field. */
-export interface EventRules {
-  readonly cells: readonly Read[];
-  readonly fields: (scope: Scope) => readonly (readonly [FieldName, string])[];
-}
-
-interface Described {
-  /** The columns of the latest row. */
-  cells: string;
-  /** For each field the first row that fills it. */
-  readonly fields: Map<FieldName, { readonly value: string; readonly line: number }>;
+interface Said {
+  readonly value: string;
+  readonly line: number;
 }
 
 /** The most differences that are reported; each is about one field of one event. */
@@ -25,7 +16,8 @@ const MOST_REPORTED = 100;
 export class Events {
   /** Those whose newEvent was given. */
   readonly given = new Set<string>();
-  readonly #described = new Map<string, Described>();
+  /** By event, for each field the first row that fills it. */
+  readonly #described = new Map<string, Map<string, Said>>();
   readonly #differences = new Map<string, FileFinding & { readonly line: number }>();
   readonly #fileName: string;
 
@@ -34,25 +26,21 @@ export class Events {
   }
 
   /** Notes what a row says about its event, whichever row gives the newEvent. */
-  see(eventId: string, rules: EventRules, scope: Scope): void {
-    if (rules.cells.length === 0) return;
-    const { findings, line } = scope;
-    scope.findings = []; // what can't be read is reported by the row that gives the newEvent
-    const cells = rules.cells.map((read) => read(scope)).join("\0");
-    const event = this.#described.get(eventId) ?? { cells: "", fields: new Map() };
-    if (event.cells !== cells) {
-      this.#described.set(eventId, event);
-      event.cells = cells;
-      for (const [field, value] of rules.fields(scope)) this.#compare(eventId, event, field, { value, line });
+  see(eventId: string, draft: Draft, line: number): void {
+    const described = this.#described.get(eventId) ?? new Map<string, Said>();
+    this.#described.set(eventId, described);
+    for (const key of draft.keys) {
+      const field = nameOf(key);
+      const said = { value: (typeof key === "number" ? draft.text[key] : undefined) ?? draft.json(key), line };
+      const first = described.get(field);
+      if (first === undefined) described.set(field, said);
+      else if (first.value !== said.value) this.#differ(eventId, field, first, said);
     }
-    scope.findings = findings;
   }
 
-  #compare(eventId: string, { fields }: Described, field: FieldName, said: { value: string; line: number }): void {
-    const first = fields.get(field);
+  #differ(eventId: string, field: string, first: Said, said: Said): void {
     const key = JSON.stringify([eventId, field]);
-    if (first === undefined) fields.set(field, said);
-    if (first === undefined || first.value === said.value || this.#differences.has(key)) return;
+    if (this.#differences.has(key)) return;
     const [before, now, event] = [first.value, said.value, eventId].map((text) => quoted(text, 60));
     this.#differences.set(key, {
       rule: "event-described-differently" satisfies MappingRule,

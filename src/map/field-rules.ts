@@ -105,21 +105,6 @@ function constantField(
   return { field, read, fill: (_scope, given) => given.put(number, json, said) };
 }
 
-/** What the fields say that are not empty. */
-export function textsOfFields(
-  action: ActionName,
-  fields: readonly FieldRule[],
-  scope: Scope,
-): readonly (readonly [FieldName, string])[] {
-  return fields.flatMap(({ field, fill }) => {
-    const draft = new Draft(action);
-    fill(scope, draft);
-    const [key] = draft.keys;
-    const text = key === undefined ? "" : (draft.text[numberOf(field)] ?? draft.json(key));
-    return text === "" ? [] : [[field, text]];
-  });
-}
-
 /** The cells that an id is put together from are watched for the same faults as a whole id. */
 
 /** Compiles with the names, and notes in the scope each cell of the id that does not look like part of one. */

@@ -1,12 +1,11 @@
 /** A source of the config and a header, compiled to what its rows are read by. */
 
-import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields } from "../actions/actions.ts";
 import { type FieldName, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { fieldsOf, missingFields } from "./columns.ts";
 import { compileEach, type Each } from "./each.ts";
-import type { EventRules } from "./events.ts";
-import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
+import { compileFieldRule, type FieldContext, type FieldRule } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";
 import { JsonKeys } from "./json-keys.ts";
 import { Lookup, type LookupTable } from "./lookup.ts";
@@ -57,8 +56,6 @@ export interface ActionRules {
   readonly isJudgedByItem: boolean;
   readonly fields: readonly FieldRule[];
   readonly key: Read | undefined;
-  /** Of an action that is given once per event: its eventId, and what it says about the event. */
-  readonly once: (EventRules & { readonly eventId: Read }) | undefined;
 }
 
 /** What the rows of a source are read by. */
@@ -206,8 +203,7 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const path = [...at, action];
   const each = config.each && eachOf(config.each, source, [...path, "each"]);
   const names = namesWithin(source, namesOfBoth(source.each?.names, each?.names));
-  const cells: Read[] = [];
-  const fields = compileFields(action, config, noting(names, cells), source, path);
+  const fields = compileFields(action, config, names, source, path);
   const given = new Set([config.fields, source.config.fields].flatMap((rules) => Object.keys(rules ?? {})));
   const takes = fieldsOf(action, source.relaxedRules);
   const missing = missingFields(action, (field) => takes.has(field) && given.has(field));
@@ -223,12 +219,10 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const compileAs = (within: Names) => conditions && compileWhen(conditions, within, [...path, "when"]);
   const ofItems = each?.names.item === undefined ? undefined : compileAs(names);
   const isJudgedByItem = ofItems?.looked.some(({ label }) => isOfItem(label)) === true;
-  const eventId = registersEvent(action) ? fields.find(({ field }) => field === "eventId")?.read : undefined;
   return {
     ...{ action, each, fields, isJudgedByItem },
     when: isJudgedByItem ? ofItems : compileAs(namesWithin(source)),
     key: keys.length === 0 ? undefined : firstFilled(keys, compileKey),
-    once: eventId && { eventId, cells, fields: (scope) => textsOfFields(action, fields, scope) },
   };
 }
 
@@ -255,15 +249,6 @@ function watchItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, 
   });
   return new Map(watched.map(([by, columns]) => [by, new ValueWatch(columns, new Map())]));
 }
-
-/** The same names; every reader that they give is added to `reads`. */
-const noting = (names: Names, reads: Read[]): Names => ({
-  read(name, path) {
-    const read = names.read(name, path);
-    reads.push(read);
-    return read;
-  },
-});
 
 function compileFields(
   action: ActionName,

@@ -212,22 +212,23 @@ export class SourceMapper implements Mapper {
     const scope = this.#scope;
     scope.turn += 1;
     const found = scope.findings.length;
-    if (rule.once !== undefined && this.#wasGiven(rule.once)) {
+    const draft = new Draft(rule.action);
+    for (const { fill } of rule.fields) fill(scope, draft);
+    if (registersEvent(rule.action) && this.#wasGiven(draft)) {
+      scope.findings.length = found; // what can't be read is reported by the row that gives the newEvent
       if (rule.when !== undefined) this.#whyNothing ??= EVENT_GIVEN;
       return;
     }
-    const draft = new Draft(rule.action);
-    for (const { fill } of rule.fields) fill(scope, draft);
     this.#drafts.push(draft);
     if (rule.key !== undefined) this.#keys.push(this.#readKey(rule.key, rule.action));
     if (scope.findings.length > found) this.#faulty.push(draft);
   }
 
   /** Whether an earlier row, or this one, has given the event. */
-  #wasGiven(once: NonNullable<ActionRules["once"]>): boolean {
-    const eventId = once.eventId(this.#scope);
-    if (eventId === "" || eventId === this.#settings.clearWord) return false;
-    this.#events.see(eventId, once, this.#scope);
+  #wasGiven(draft: Draft): boolean {
+    const eventId = draft.text[EVENT_ID];
+    if (eventId === undefined) return false;
+    this.#events.see(eventId, draft, this.#scope.line);
     if (this.#events.given.has(eventId)) return true;
     this.#events.given.add(eventId);
     this.#newEvents.push(eventId);
