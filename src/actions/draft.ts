@@ -27,6 +27,8 @@ export const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(act
 
 export class Draft {
   readonly action: ActionName;
+  /** What tells it apart from others of its ticket, where its source says it. */
+  key: string | undefined;
   /** What the data holds, in the order in which it came. */
   readonly keys: Key[] = [];
   /** By number of field: its value as a text, the digits of a number, attributes as JSON. Absent for null. */

@@ -43,8 +43,7 @@ const [EVENT_ID, TICKET_ID, NFT_ID, USER_ID, CURRENCY, PRICE, TO, ORDER_TIME] = 
   ["eventId", "ticketId", "nftId", "userId", "currency", "price", "to", "orderTime"] as const
 ).map(numberOf) as [number, number, number, number, number, number, number, number]; // as many as names
 
-/** @param key as the source's rule makes it. */
-export function identityOf(draft: Draft, key?: string): Identity {
+export function identityOf(draft: Draft): Identity {
   const { action, text } = draft;
   const { about, effect } = actionSpec(action);
   const isOfEvent = about === "event";
@@ -52,7 +51,7 @@ export function identityOf(draft: Draft, key?: string): Identity {
   const sells = effect === "sell-ticket" || effect === "resell-ticket";
   return {
     subject: subjectOf(text, isOfEvent),
-    mark: markOf(draft, content, key),
+    mark: markOf(draft, content),
     content,
     time: timeOf(text[ORDER_TIME]),
     event: isOfEvent ? undefined : text[EVENT_ID],
@@ -68,7 +67,7 @@ function subjectOf(text: Draft["text"], isOfEvent: boolean): string {
   return withoutNul(ticketId === undefined ? `n:${text[NFT_ID] ?? ""}` : `t:${ticketId}`);
 }
 
-export function markOf({ action, text }: Draft, content: string, key: string | undefined): string {
+export function markOf({ action, text, key }: Draft, content: string): string {
   const { mark } = actionSpec(action);
   if (mark === "none") return "";
   if (key !== undefined) return plainMark(`k:${key}`);

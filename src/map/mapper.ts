@@ -37,8 +37,6 @@ export type Mapped =
       readonly drafts: readonly Draft[];
       /** The event that the row names, also where its actions do not take an eventId. */
       readonly eventId?: string | undefined;
-      /** The source's own `key` of each action, where it declares one. */
-      readonly keys?: readonly string[] | undefined;
       /** Why the row gives nothing else, where it gives only its event, as the first row of that. */
       readonly eventOnly?: string | undefined;
     })

@@ -23,7 +23,7 @@ import type {
 } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled, namesIn } from "./template.ts";
-import { type ValueTally, ValueWatch } from "./value-watch.ts";
+import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import {
   compileExpect,
   compileSkip,
@@ -71,8 +71,6 @@ export interface Program {
   /** What the rules take from the file's name. */
   readonly ofFile: ReadonlySet<string>;
   readonly watch: ValueWatch;
-  /** Those of lists that actions repeat by, under the name of the list. */
-  readonly itemWatches: ReadonlyMap<string, ValueWatch>;
   /** What the conditions look at, for the reason why a row is skipped. */
   readonly looked: readonly Looked[];
 }
@@ -120,8 +118,7 @@ export function compileSource(settings: SourceSettings): Program {
   const watched = watchedColumns(looked, lookupNames.keys(), skips, expectations);
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
-    watch: new ValueWatch(watched, tables),
-    itemWatches: watchItems(rules, lookupNames),
+    watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)], tables),
     looked: uniqueLooks(looked),
   };
 }
@@ -237,17 +234,13 @@ function looksOf({ when, isJudgedByItem }: ActionRules) {
   return { ofItems, ofRow };
 }
 
-/** Watches the items of each list that actions repeat by, under its name. */
-function watchItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, Lookup>) {
+/** What conditions compare in the items of each list that actions repeat by. */
+function watchedItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, Lookup>): readonly WatchedColumn[] {
   const repeated = Map.groupBy(rules, ({ each }) => each?.by ?? "");
-  const watched = [...repeated].map(([by, ofList]) => {
+  return [...repeated].flatMap(([ownEach, ofList]) => {
     const looked = ofList.flatMap((rule) => looksOf(rule).ofItems);
-    return [
-      by,
-      watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, isOfOwnEach: true as const })),
-    ] as const;
+    return watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, ownEach }));
   });
-  return new Map(watched.map(([by, columns]) => [by, new ValueWatch(columns, new Map())]));
 }
 
 function compileFields(

@@ -34,11 +34,8 @@ export class SourceMapper implements Mapper {
   #firstCells: readonly string[] | undefined;
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
-  #keys: string[] = [];
   /** Those of the drafts that have findings of their own. */
   #faulty: Draft[] = [];
-  /** The events that it gives. */
-  #newEvents: string[] = [];
   /** Why it gives no action, where that is not because of conditions. */
   #whyNothing: string | undefined;
 
@@ -111,12 +108,11 @@ export class SourceMapper implements Mapper {
   }
 
   findingsOfFile(): readonly FileFinding[] {
-    const { columns, watch, itemWatches } = this.#program;
+    const { columns, watch } = this.#program;
     const { fileName } = this.#settings;
     return [
       ...columns.findings(this.#settings.config.optional),
       ...watch.findings(fileName),
-      ...[...itemWatches.values()].flatMap((ofItems) => ofItems.findings(fileName)),
       ...this.#events.findings(),
       ...this.#oneTicket.findings(),
     ];
@@ -150,9 +146,7 @@ export class SourceMapper implements Mapper {
   #mapScope(): Mapped {
     const { watch } = this.#program;
     this.#drafts = [];
-    if (this.#keys.length > 0) this.#keys = [];
     if (this.#faulty.length > 0) this.#faulty = [];
-    if (this.#newEvents.length > 0) this.#newEvents = [];
     this.#whyNothing = undefined;
     this.#give();
     const mapped = this.#result();
@@ -198,10 +192,9 @@ export class SourceMapper implements Mapper {
     const items = each.items(scope);
     if (items.length === 0) this.#whyNothing ??= `nothing in ${each.by}`;
     const isOnly = this.#program.each === undefined;
-    const watch = this.#program.itemWatches.get(each.by);
     for (const [at, inner] of items.entries()) {
       scope.enter(isOnly ? numberOfItem(each, inner, at) : n, inner, item);
-      watch?.seeItem(scope);
+      this.#program.watch.seeItem(scope, each.by);
       if (!rule.isJudgedByItem || rule.when?.holds(scope) === true) this.#giveAction(rule);
       else this.#whyNothing ??= `no when takes an item of ${each.by}`;
     }
@@ -220,7 +213,7 @@ export class SourceMapper implements Mapper {
       return;
     }
     this.#drafts.push(draft);
-    if (rule.key !== undefined) this.#keys.push(this.#readKey(rule.key, rule.action));
+    if (rule.key !== undefined) draft.key = this.#readKey(rule.key, rule.action);
     if (scope.findings.length > found) this.#faulty.push(draft);
   }
 
@@ -231,7 +224,6 @@ export class SourceMapper implements Mapper {
     this.#events.see(eventId, draft, this.#scope.line);
     if (this.#events.given.has(eventId)) return true;
     this.#events.given.add(eventId);
-    this.#newEvents.push(eventId);
     return false;
   }
 
@@ -267,7 +259,7 @@ export class SourceMapper implements Mapper {
     const { findings } = this.#scope;
     if (drafts.length === 0 && findings.length === 0) return { kind: "skipped", reason: this.#reason() };
     if (findings.length > 0) {
-      for (const eventId of this.#newEvents) this.#events.given.delete(eventId);
+      this.retract(drafts);
       const attempted = attemptedOf(drafts, this.#faulty);
       return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
     }
@@ -276,7 +268,6 @@ export class SourceMapper implements Mapper {
       kind: "actions",
       drafts,
       eventId: eventOf(drafts) ?? this.#eventOfRow(),
-      keys: this.#settings.config.key === undefined ? undefined : this.#keys,
       // An event without conditions comes with whichever row is first, so it says nothing about the row.
       eventOnly: isOnlyEvent ? this.#reason() : undefined,
     };

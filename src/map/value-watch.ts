@@ -21,8 +21,8 @@ export interface WatchedColumn {
   readonly isComplete: boolean;
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
-  /** Of an item of an action's own `each`. */
-  readonly isOfOwnEach?: true;
+  /** What an action's own `each` repeats by, of whose items it is. */
+  readonly ownEach?: string;
 }
 
 /** What became of a row: it gave an action other than its event; or `skip` matched it, whatever else it holds. */
@@ -62,22 +62,22 @@ export class ValueWatch {
     this.#tables = tables;
   }
 
-  /** Looks at what differs within a row. Called before `see` of the row. */
-  seeItem(scope: Scope): void {
-    this.#look(true, scope, "gave");
+  /** Looks at what differs within a row: in an item of the source's `each`, or of an action's own. Called before `see` of the row. */
+  seeItem(scope: Scope, ownEach?: string): void {
+    this.#look((column) => column.isOfItem && column.ownEach === ownEach, scope, "gave");
   }
 
   see(scope: Scope, outcome: Outcome): void {
     this.#rows += 1;
     if (outcome === "gave") this.#gaveAny = true;
-    this.#look(false, scope, outcome);
+    this.#look((column) => !column.isOfItem, scope, outcome);
   }
 
-  #look(isItem: boolean, scope: Scope, outcome: Outcome): void {
+  #look(isSeen: (column: WatchedColumn) => boolean, scope: Scope, outcome: Outcome): void {
     // What can't be read in the row is reported where it is needed.
     const { findings } = scope;
     for (const { column, tally } of this.#columns) {
-      if (column.isOfItem !== isItem) continue;
+      if (!isSeen(column)) continue;
       scope.findings = [];
       tally.see(column.read(scope), scope, outcome);
     }
@@ -192,12 +192,12 @@ export class ValueTally {
 
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
-    const { label, named, isOfItem, isOfOwnEach } = this.#says;
+    const { label, named, isOfItem, ownEach } = this.#says;
     const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];
     // Neither can name what is in the items of an action's own each.
-    if (isOfOwnEach === true || values.length > MOST_IN_HINT)
+    if (ownEach !== undefined || values.length > MOST_IN_HINT)
       return "Add each value to the when of its action; or list in that when all that give nothing: {not: [one, other]}.";
     const list = values.map((value) => quoted(value, MOST_TEXT)).join(", ");
     const line = `${isLost ? "skip" : "expect"}: {${quoted(label, MOST_TEXT)}: [${list}]}`;

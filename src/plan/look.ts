@@ -262,10 +262,10 @@ const NOT_GIVEN: ReadonlySet<string> = new Set([
 /** What a field that could not be read also leads to; reporting it would only confuse. */
 const FOLLOWS: ReadonlySet<string> = new Set([...NOT_GIVEN, "claim-recipient-missing", "order-time-missing"]);
 
-const identified = ({ drafts, keys, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
-  drafts.map((draft, nth) => {
+const identified = ({ drafts, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
+  drafts.map((draft) => {
     const { action } = draft;
-    const { json, subject, mark, content, time, event = eventId, owner, decimals } = identityOf(draft, keys?.[nth]);
+    const { json, subject, mark, content, time, event = eventId, owner, decimals } = identityOf(draft);
     const ofTicket = actionSpec(action).about === "ticket" ? event : undefined;
     return [json, action, subject, mark, content, time ?? null, textOf(ofTicket), textOf(owner), decimals ?? null];
   });

@@ -4,7 +4,8 @@ import { draftOf } from "../../../src/actions/draft.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
 import { formOf } from "../../../src/actions/marks.ts";
 
-const of = (action: ActionName, data: ActionData, key?: string) => identityOf(draftOf(action, data), key);
+const of = (action: ActionName, data: ActionData, key?: string) =>
+  identityOf(Object.assign(draftOf(action, data), { key }));
 
 describe("subject", () => {
   it.each([

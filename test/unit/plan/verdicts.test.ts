@@ -103,7 +103,7 @@ function itemOf(given: Partial<Item>): Item {
 function markOfRow({ kind, content, time, key }: Row): string {
   const recipient = kind === "claimedTicket" && { userId: content };
   const data = { ticketId: "T", ...recipient, ...(time !== undefined && { orderTime: time }) };
-  return markOf(draftOf(kind, data), content, key);
+  return markOf(Object.assign(draftOf(kind, data), { key }), content);
 }
 
 const contentOfRow = ({ content, time }: Row): string => `${content} ${time}`;
@@ -178,7 +178,7 @@ describe("what is missing in an input", () => {
 
 describe("numbers of marks", () => {
   it("tells a key that ends like a number from a resent one", () => {
-    const key = markOf(draftOf("updateTicket", {}), "", "A#2");
+    const key = markOf(Object.assign(draftOf("updateTicket", {}), { key: "A#2" }), "");
     expect([key, baseOf(key), timesOf(key)]).toEqual(["k:A#-2", key, 1]);
     expect(resentMark("k:A", 2)).toBe("k:A#2");
     const again = resentMark(key, 2);
