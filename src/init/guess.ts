@@ -114,11 +114,8 @@ function headOfAll(drafts: readonly Draft[]): readonly Line[] {
 
 function headOf({ system, sample: { fileName, isWhole, rows, items } }: Draft): string {
   const what = items === undefined ? "rows" : `items of ${cleanText(items.join("."), 40)}`;
-  const lookedAt =
-    items === undefined && isWhole && rows.length === 1
-      ? "Its only row was looked at."
-      : `${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
-  return `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}. ${lookedAt}`;
+  const from = `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}`;
+  return `${from}. ${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
 }
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
