@@ -26,11 +26,15 @@ const PACKED: readonly Kind[] = [
   [/^BZh[1-9]1AY&SY/, "bzip2-compressed", `${UNPACK} (bzip2 -dc).`],
   ["7z\xbc\xaf\x27\x1c", "a 7-Zip archive", `${UNPACK} (7z x).`],
 ];
-const OTHERS: readonly Kind[] = [
+const BINARY: readonly Kind[] = [
+  ...PACKED,
   ["\xd0\xcf\x11\xe0", "an old Excel workbook", CSV_UTF8],
   [/^%PDF-/, "a PDF document", EXPORT],
   [/^SQLite format 3/, "an SQLite database", EXPORT],
   [/^PAR1/, "a Parquet file", "Export the data as CSV or NDJSON."],
+];
+/** What is text, and says what it is not. */
+const TEXTS: readonly Kind[] = [
   [/^version https:\/\/git-lfs/, "a Git LFS pointer, not the file itself", "Fetch the file: git lfs pull."],
   [/^\s*<(?:!doctype html|html)\b/i, "an HTML page, not an export", SIGNED_IN],
   [/^\s*<(?:\?xml|!doctype|[a-z][\w:]*>)/i, "XML, not an export", `${SIGNED_IN} ${EXPORT}`],
@@ -48,18 +52,19 @@ const SAYS = /<title>([^<]+)|<message>([^<]+)|"(?:message|error)":\s*"([^"]+)/i;
 export function refuseOther(file: InputFile, head: Buffer): void {
   const bytes = head.toString("latin1", 0, 4096).replace(/^\u00ef\u00bb\u00bf/, "");
   const isTable = file.format === "csv" || file.format === "tsv";
-  const kinds = [...PACKED, ...OTHERS, ...(isTable ? [JSON_TABLE] : [])];
+  const kinds = [...BINARY, ...TEXTS, ...(isTable ? [JSON_TABLE] : [])];
   const found = kinds.find(([begins]) => (typeof begins === "string" ? bytes.startsWith(begins) : begins.test(bytes)));
   if (found === undefined) return;
   const [, is, hint] = found;
   const name = shownName(file);
   if (file.compression !== "none" && PACKED.includes(found))
     throw new Failure("usage", `${name} is packed twice: unpacked once, it is ${is}.`, { hint: "Unpack it once." });
+  if (BINARY.includes(found)) throw new Failure("usage", `${name} is ${is}, not text.`, { hint });
   const said = SAYS.exec(head.toString("utf8", 0, 4096))
     ?.slice(1)
     .find((text) => text !== undefined);
-  const shown = said === undefined || !is.includes(", not") ? "" : ` (${quoted(said, 80)})`;
-  throw new Failure("usage", `${name} is ${is.includes(", not") ? is : `${is}, not text`}${shown}.`, { hint });
+  const shown = said === undefined ? "" : ` (${quoted(said, 80)})`;
+  throw new Failure("usage", `${name} is ${is}${shown}.`, { hint });
 }
 
 const KINDS_OF_DATA: readonly (readonly [what: string, pattern: RegExp])[] = [
