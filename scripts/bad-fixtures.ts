@@ -297,7 +297,7 @@ export const BAD_FILES: readonly BadFile[] = [
     rule: "time-unreadable",
     line: 3,
     field: "orderTime",
-    why: "a date whose day and month can't be told apart",
+    why: "a date whose day and month can't be distinguished",
     content: lines(SALE_HEADER, SALE_ROW, "ber-2026,T-2,guest-1002,39.00,03/04/2026 19:30"),
   },
   {

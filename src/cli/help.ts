@@ -57,6 +57,10 @@ export function formatItem(term: string, termWidth: number, description: string,
   return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
 }
 
+/** Each command has flags, so that is not said of each. */
+export const subcommandTerm = (command: Command): string =>
+  [command.name(), command.usage().replace("[options]", "").trim()].filter((part) => part !== "").join(" ");
+
 /** A whole help, its examples before its arguments and flags. */
 export function formatHelp(command: Command, helper: Help): string {
   const text = Help.prototype.formatHelp.call(helper, command, helper);

@@ -5,7 +5,7 @@ import { EXIT_CODES } from "../failure.ts";
 import { cleanLines } from "../text.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
 import { HEADINGS } from "./flags.ts";
-import { formatHelp, formatItem, helpEnd, wrapped } from "./help.ts";
+import { formatHelp, formatItem, helpEnd, subcommandTerm, wrapped } from "./help.ts";
 import type { Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 
@@ -37,7 +37,7 @@ export function buildProgram(run: Run): Command {
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
-    .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp })
+    .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp, subcommandTerm })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
       writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),

@@ -1,9 +1,10 @@
 /** Lines that break between words. */
 
 import { textWidth } from "../text.ts";
+import { COMMANDS } from "./commands.ts";
 
 /** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
-const COMMAND = /(?:^|(?<=\s))(?:npx )?tickets (?=[a-z]+(?: |$)).*$/;
+const COMMAND = new RegExp(`(?:^|(?<=\\s))(?:npx )?tickets (?:${Object.keys(COMMANDS).join("|")})(?: .*)?$`);
 
 const CARETS = /^\s*\^+\s*$/;
 

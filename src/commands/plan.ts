@@ -1,15 +1,13 @@
 /** `tickets plan`: check, and write what would be sent. */
 
-import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/progress.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
-import { isPlainFile, writeWhole } from "../write/output-file.ts";
+import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { sayPending } from "./input-words.ts";
 import type { Given, InputOptions } from "./options.ts";
@@ -26,9 +24,10 @@ const PREVIEWED = 5;
 
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
 export async function plan(options: PlanOptions, context: Context): Promise<number> {
-  const { reporter, verbose } = context;
+  const { reporter, verbose, cwd } = context;
   // Elsewhere they go to standard output.
-  const file = options.output === "-" ? undefined : options.output;
+  const target = options.output === undefined || options.output === "-" ? undefined : resolve(cwd, options.output);
+  if (target !== undefined) await refuseExisting(target, displayPath(target, cwd));
   if (options.preview !== undefined && options.output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
       hint: "Give the actions a file, or leave one of the two out.",
@@ -40,7 +39,7 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   const seen = preview?.result(problems.kept);
   if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
   // Beside actions that a program reads, what was found is for people.
-  const isOutputFree = !options.json && (seen !== undefined || file !== undefined);
+  const isOutputFree = !options.json && (seen !== undefined || target !== undefined);
   const findings = isOutputFree ? reporter.found : reporter;
   reportProblems(findings, checked, { verbose });
   reportSkipped(findings, plan);
@@ -56,9 +55,9 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
     reporter.error(`${sentence} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
-  if (file !== undefined) {
-    const target = await writeActions(checked, file, context);
-    reporter.info(`${sentence} Written to ${displayPath(target, context.cwd)}.`);
+  if (target !== undefined) {
+    await writeWhole(target, linesOf(plan), displayPath(target, cwd));
+    reporter.info(`${sentence} Written to ${displayPath(target, cwd)}.`);
   } else {
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(sentence);
@@ -76,42 +75,6 @@ function describePlan({ rows, actions, newByAction }: Plan): string {
 /** The actions as lines of JSON, which are valid input. The plan writes no line end into an action. */
 function* linesOf(plan: Plan): Generator<string> {
   for (const bodies of plan.bodies()) yield `${bodies.join("\n")}\n`;
-}
-
-/** Written whole or not at all. @returns the absolute path. */
-async function writeActions({ plan, files }: CheckedInput, output: string, { cwd }: Context): Promise<string> {
-  const path = resolve(cwd, output);
-  const own = await fileAt(path);
-  for (const input of files)
-    if (input.path === path || (own !== undefined && own === (await fileAt(input.path))))
-      throw new Failure("usage", `${displayPath(path, cwd)} is one of the inputs; it is not overwritten.`, {
-        hint: "Name another file with --output.",
-      });
-  if (own !== undefined && (await isPlainFile(path)) && !(await holdsActions(path)))
-    throw new Failure(
-      "usage",
-      `${displayPath(path, cwd)} holds no actions of an earlier plan; it is not overwritten.`,
-      {
-        hint: "Name another file with --output, or remove this one.",
-      },
-    );
-  await writeWhole(path, linesOf(plan), displayPath(path, cwd));
-  return path;
-}
-
-/** The same for all names of one file, links included; undefined where there is none. */
-async function fileAt(path: string): Promise<string | undefined> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
-  return found && `${found.dev}:${found.ino}`;
-}
-
-const BEGINNING = '{"action":"';
-
-/** Whether it is empty, or begins as an earlier plan does. */
-async function holdsActions(path: string): Promise<boolean> {
-  await using file = await open(path);
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(BEGINNING.length));
-  return bytesRead === 0 || buffer.toString("utf8", 0, bytesRead) === BEGINNING;
 }
 
 /** JSON lines: their very bytes for a program, and for a terminal the same without what would steer it. */

@@ -1,6 +1,5 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them; with `--follow`, as they come. */
 
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -14,7 +13,7 @@ import { refuseCompressed } from "../run/outputs.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
 import { hasPromises, runOfResults } from "../run/runs.ts";
 import { cleanText, count, displayPath } from "../text.ts";
-import { isPlainFile, writeWhole } from "../write/output-file.ts";
+import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
@@ -68,10 +67,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     const path = resolve(cwd, output);
     const shown = displayPath(path, cwd);
     refuseCompressed(path, cwd, false);
-    if (existsSync(path) && (await isPlainFile(path)))
-      throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
-        hint: "Name another file, or move this one away.",
-      });
+    await refuseExisting(path, shown);
     let lines = 0;
     const counted = async function* (): AsyncGenerator<string> {
       yield promisesHeader(promiseFormat(path), safeCsv);

@@ -32,7 +32,7 @@ export function withoutOverlap(
     if (other === undefined) return exact;
     throw new Failure(
       "usage",
-      `${cleanText(fileName, 200)} and ${cleanText(other.fileName, 200)} can't be told apart by their names, and a source is chosen by the name of a file.`,
+      `${cleanText(fileName, 200)} and ${cleanText(other.fileName, 200)} can't be distinguished by their names, and a source is chosen by the name of a file.`,
       { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml" },
     );
   });

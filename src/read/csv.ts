@@ -268,7 +268,7 @@ class Table implements TableText, KnownTable {
 const CANDIDATES = [",", ";", "\t", "|"] as const;
 
 /**
- * The delimiter of a CSV file, told from its header: whichever of `,` `;` TAB `|` stands there most often outside quotes.
+ * The delimiter of a CSV file, found in its header: whichever of `,` `;` TAB `|` stands there most often outside quotes.
  * A tie between the first two or none at all means `,`.
  */
 export function detectDelimiter(headerText: string): string {

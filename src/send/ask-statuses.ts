@@ -131,7 +131,7 @@ function halt(common: Common, stop: AskStop): void {
   common.halt.abort();
 }
 
-/** Waits until this request may leave: the rate is shared, and where one was told to wait, all do. */
+/** Waits until this request may leave: the rate is shared, and where one has to wait, all do. */
 async function turnOf({ rate }: AskContext, common: Common, end: AbortSignal): Promise<void> {
   for (let now = performance.now(); now < common.notBefore && !end.aborted; now = performance.now())
     await pause(common.notBefore - now, end);

@@ -71,7 +71,7 @@ const wordsOf = (text: string): readonly string[] =>
 /** `without errors` turns nothing. */
 const NO_ERROR = /(?<![^ ])(?:no|not|without|zero|0) (?:any )?(?:err|fail|reject)[^ ]*/g;
 
-/** Words that are told apart at times: `in flight`, `already on chain`. */
+/** Words that some write as one: `in flight`, `already on chain`. */
 const APART = /(?<![^ ])(in|on) (flight|chain)(?![^ ])/g;
 
 /** `sold out` is a reason to reject. */

@@ -281,6 +281,18 @@ export async function writeWhole(
   }
 }
 
+/**
+ * For what is written whole by hand: nothing is replaced.
+ *
+ * @throws Failure `usage` where there is a file.
+ */
+export async function refuseExisting(path: string, shown: string): Promise<void> {
+  if (existsSync(path) && (await isPlainFile(path)))
+    throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
+      hint: "Name another file, or move this one away.",
+    });
+}
+
 /** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
 export async function isPlainFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? true;

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { KNOWN_RULES, verbs } from "../support/context.ts";
 import { ended, fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
-/** Its row can't be an action at all: what is off is told under this very rule. */
+/** Its row can't be an action at all: what is wrong is reported under this very rule. */
 const NEVER_SILENT: ReadonlySet<string> = new Set(["item-shape"]);
 
 const rulesIn = (out: string): readonly string[] =>
@@ -52,7 +52,7 @@ describe("every rule", () => {
         const sentBefore = field.sandbox.engine.counts().accepted;
         const night = await field.stream(names);
         expect(night.said.includes(`${rule}:`)).toBe(severity === "warn");
-        // Nobody was told what changed; what is late or unclear waits for a person.
+        // Nobody was shown what changed; what is late or unclear waits for a person.
         expect(night.exitCode, night.said).toBe(rule === "changed" && severity === "off" ? 0 : 4);
         expect(night.summary?.actions).toMatchObject({ accepted: 0, notSent: 0, ...held });
         expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);

@@ -1,6 +1,6 @@
 /** What a person reads whose command is refused before anything is sent: what is wrong, with what, and what to do. */
 
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -166,26 +166,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
       await field.write("scans.ndjson", '{"ticketId":"T"}\n');
       return verbs.plan({ files: ["scans.ndjson"], json: false, flags: {}, output: "scans.ndjson" }, context);
     },
-    "scans.ndjson is one of the inputs; it is not overwritten.",
-    "Name another file with --output.",
-  ],
-  [
-    async (context, field) => {
-      await field.write("scans.ndjson", '{"ticketId":"T"}\n');
-      await symlink("scans.ndjson", join(field.folder, "link.ndjson"));
-      return verbs.plan({ files: ["scans.ndjson"], json: false, flags: {}, output: "link.ndjson" }, context);
-    },
-    "link.ndjson is one of the inputs; it is not overwritten.",
-    "Name another file with --output.",
-  ],
-  [
-    async (context, field) => {
-      await field.write("scans.csv", ROW);
-      await field.write("sales.csv", ROW);
-      return verbs.plan({ files: ["scans.csv"], json: false, flags: {}, output: "sales.csv" }, context);
-    },
-    "sales.csv holds no actions of an earlier plan; it is not overwritten.",
-    "Name another file with --output, or remove this one.",
+    "scans.ndjson already exists and is not overwritten.",
+    "Name another file, or move this one away.",
   ],
   [
     sendTo("state/local/promises.ndjson"),

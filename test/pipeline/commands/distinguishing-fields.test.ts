@@ -1,4 +1,4 @@
-/** What tells the actions of a doubt apart, where a person compares them with what the service has. */
+/** What distinguishes the actions of a doubt, where a person compares them with what the service has. */
 
 import { describe, expect, test } from "vitest";
 import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
@@ -46,7 +46,7 @@ const resale = (userId: string, price: string, more: object = {}): object => ({
   data: { ticketId: "T1", userId, price, ...more },
 });
 
-describe("several actions of one ticket in doubt are told apart", () => {
+describe("several actions of one ticket in doubt are distinguished", () => {
   test("scans by their times, as they were sent", async () => {
     const field = await doubtOf([scan(1768600000), scan(1768600060)]);
     const said = await looked(field);

@@ -126,7 +126,7 @@ test("quotes behind a backslash, as PHP writes them: the config declares the esc
   await expectValid(folder, ["sales.csv"]);
 });
 
-describe("what the service is told by the config of a file beside sales that it knows:", () => {
+describe("what the service gets by the config of a file beside sales that it knows:", () => {
   /** Two tickets were sold. */
   async function sold(): Promise<Field> {
     const field = await openField();
@@ -285,7 +285,7 @@ describe("several files give one config with a source for each,", () => {
     writeFileSync(join(folder, "SALES.csv"), "eventId,ticketId,userId,price\ne,t,u,1\n");
     const { context } = makeContext(folder, {});
     await expect(verbs.init({ files: ["sales.csv", "SALES.csv"], moveAside: false }, context)).rejects.toThrow(
-      "sales.csv and SALES.csv can't be told apart by their names",
+      "sales.csv and SALES.csv can't be distinguished by their names",
     );
     expect(existsSync(join(folder, "tickets.config.yaml"))).toBe(false);
   });

@@ -384,7 +384,7 @@ describe("what counts for all lanes", () => {
       answer: async (request) => {
         if (!isOfTickets(request)) return undefined;
         waiting ??= request;
-        // Both are there before the first is told to wait; the other is answered once that waits.
+        // Both are there before the first has to wait; the other is answered once that waits.
         if (request !== waiting) await both.pass(request);
         else await both.come(1);
         return request === waiting ? { status: 429, body: "", headers: { "Retry-After": "600" } } : undefined;
@@ -404,7 +404,7 @@ describe("what counts for all lanes", () => {
     expectInOrder(takenBy(service, waiting), 10);
   });
 
-  test("retries: a lane that is told to wait goes on as long as others get answers", { tags: ["long"] }, async () => {
+  test("retries: a lane that has to wait goes on as long as others get answers", { tags: ["long"] }, async () => {
     let left = 6;
     const { service, stream } = await openNight(night(30), {
       answer: (request) => {

@@ -1,4 +1,4 @@
-/** Promises and rejects never share a file, whatever they are told to be called. */
+/** Promises and rejects never share a file, whatever names they are given. */
 
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -3,7 +3,7 @@
 import { type Judged, judge, Ledger, positionOf } from "./rules.ts";
 import { type Findings, type Night, type Outcome, playWorld, type Random, type Reject, type World } from "./world.ts";
 
-/** Is told of each night what the rules say, and then which rows were accepted. */
+/** Learns of each night what the rules say, and then which rows were accepted. */
 export interface Onlooker {
   readonly judged: (judged: readonly Judged[], isShownAgain: boolean) => void;
   readonly accepted: (ids: readonly number[]) => void;

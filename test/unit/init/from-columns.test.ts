@@ -1,4 +1,4 @@
-/** An unknown layout: its columns are told by their names and by what their cells look like. */
+/** An unknown layout: its columns are known by their names and by what their cells look like. */
 
 import { describe, expect, test } from "vitest";
 import { bodyOf } from "./configs.ts";
@@ -58,7 +58,7 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     ["Número do bilhete;Sessão;Cliente;Preço;Data da venda;Situação", "pago", "cancelado", "pendente", "# or"],
     ["Kartennummer;Vorstellung;Kunde;Betrag;Verkaufsdatum;Zahlungsstatus", "bezahlt", "storniert", "offen", "# or"],
     ["ETAT_BILLET;EVENEMENT;CLIENT;PRIX;DATE;etat", "PAYE", "ANNULE", "EN ATTENTE", "# or"],
-  ])("has its columns told in any language: %s", (header, sold, gone, waiting, event) => {
+  ])("has its columns recognised in any language: %s", (header, sold, gone, waiting, event) => {
     const rows = Array.from({ length: 24 }, (_, at) => {
       const status = [sold, sold, gone, waiting][at % 4];
       return `${1000 + at};E${at % 3};C${at % 9};${10 + (at % 4)},50;${13 + (at % 15)}/10/2026 10:00;${status}`;

@@ -27,9 +27,9 @@ describe("patterns of files", () => {
   });
 
   test.each([[["a.csv", "a.csv.gz"]], [["b.csv", "Orders.csv", "orders.csv"]], [["c[1].csv", "c{1}.csv"]]])(
-    "%j can't all be told apart",
+    "%j can't all be distinguished",
     (names) => {
-      expect(() => patternsOf(...names)).toThrow(`${names.at(-2)} and ${names.at(-1)} can't be told apart`);
+      expect(() => patternsOf(...names)).toThrow(`${names.at(-2)} and ${names.at(-1)} can't be distinguished`);
     },
   );
 });

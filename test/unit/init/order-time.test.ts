@@ -86,7 +86,7 @@ describe("the time of a sale", () => {
     expect(ruleOf(sold(name, cells), "#orderTime")).toContain("no column looks like a time");
   });
 
-  test("is told from the other times beside it", () => {
+  test("is distinguished from the other times beside it", () => {
     const csv = `${SALE},Event start,Ordered,Cancelled\ne,t1,u,1.00,2026-05-01T20:00Z,2026-04-01T20:00Z,\ne,t2,u,1.00,2026-05-01T20:00Z,2026-04-02T20:00Z,2026-04-03T20:00Z\n`;
     for (const fileName of ["sales.csv", "export.csv"]) {
       const lines = bodyOf(fileName, csv);

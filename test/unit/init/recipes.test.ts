@@ -20,7 +20,7 @@ describe.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))("the reci
     for (const line of asking) expect(line).toMatch(/: \S.* {3}# FILL IN(?: as \{.+\}| for each \{.+\})?: .+$/);
   });
 
-  test("is told from all others by its headers", () => {
+  test("is recognised by its headers", () => {
     const others = RECIPES.filter((other) => other !== recipe && other.headers.every((each) => headers.includes(each)));
     expect(others).toEqual([]);
   });

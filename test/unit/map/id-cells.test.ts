@@ -106,7 +106,7 @@ describe("a number of JSON that may be written otherwise", () => {
     ["whole", '"{id}"', '{"id":1500,"price":12.50,"at":1}'],
     ["replaced by a value table", '{from: "{id}", map: {"1.5": a}}', '{"id":1.5,"at":1}'],
     ["no part of the id", '["{a}", "{id}"]', '{"a":"x","id":1.5,"at":1}'],
-  ])("is not told of an id that is %s", (_what, ticketId, text) => {
+  ])("is not reported of an id that is %s", (_what, ticketId, text) => {
     expect(likely(mapper(scan(ticketId)).map(json(text)))).toEqual([]);
   });
 });

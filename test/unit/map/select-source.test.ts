@@ -69,15 +69,15 @@ describe("the source of a rejects file", () => {
   test.each([
     ["what its input was called, where that leads to another than its own name", "sales.rejects.csv", "sales.r*.csv"],
     ["what the first input was called, of rejects of rejects", "sales.rejects.rejects.csv", "sales.rejects.csv"],
-  ])("is told by %s", (_what, fileName, other) => {
+  ])("is recognised by %s", (_what, fileName, other) => {
     expect(of(fileName, { other, shop: "sales.csv" })).toBe("shop");
   });
 
-  test("is told by its own name first where nothing but the name says that it is one", () => {
+  test("is recognised by its own name first where nothing but the name says that it is one", () => {
     expect(of("sales.rejects.csv", { shop: "sales.csv", other: "sales.r*.csv" }, false)).toBe("other");
   });
 
-  test("is told by its own name where nothing matches its input", () => {
+  test("is recognised by its own name where nothing matches its input", () => {
     expect(of("sales.rejects.csv", { corrected: "*.rejects.csv" })).toBe("corrected");
   });
 

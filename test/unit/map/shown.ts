@@ -28,7 +28,7 @@ export function createMapper(options: MapperOptions) {
   };
 }
 
-/** The row as a reader gives it that was told which columns are wanted. */
+/** The row as a reader gives it that knows which columns are wanted. */
 function withWanted(row: Row, wanted: readonly boolean[] | undefined): Row {
   if (row.kind !== "cells" || wanted === undefined) return row;
   const cells = row.cells.map((cell, at) => (wanted[at] === true ? cell : ""));

@@ -98,7 +98,7 @@ describe("other encodings", () => {
       );
   });
 
-  test("a control character that several bytes give is told by its code", async () => {
+  test("a control character that several bytes give is named by its code", async () => {
     const bytes = Uint8Array.of(0x41, 0x0a, 0x81, 0x30, 0x81, 0x30, 0x41);
     expect(await failure(decode(bytes, "gb18030"))).toContain(
       "sales.csv is probably not gb18030: it gives the control character U+0080 in line 2.",

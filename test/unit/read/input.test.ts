@@ -390,7 +390,7 @@ describe("standard input", () => {
     [CSV, "csv"],
     ['\n {"action":"newEvent"}\n', "ndjson"],
     ['  [{"action":"newEvent"}]', "json"],
-  ])("%j is told by its first character", async (content, format) => {
+  ])("%j is recognised by its first character", async (content, format) => {
     const file = await inputOf("-");
     expect((await read(file, { stdin: Readable.from([Buffer.from(content)]) })).format).toBe(format);
   });

@@ -151,7 +151,7 @@ describe("a file that ends before its size", () => {
   test.each([
     [0, 826],
     [825, 826],
-  ])("told by its bytes: %d of %d", (read, size) => {
+  ])("recognised by its bytes: %d of %d", (read, size) => {
     expect(() => refuseEarlyEnd({ name: "events.csv" }, size, read)).toThrow(
       `ended after ${read} of its ${size} bytes`,
     );
@@ -214,7 +214,7 @@ describe("an input that holds nothing", () => {
   test.each<[string, string | Buffer, string]>([
     ["events.csv", "", "The file is empty: 0 bytes."],
     ["events.csv.gz", EMPTY, "The file is empty: unpacked, it holds nothing."],
-  ])("%s, %j, is told by what it holds", async (name, content, reported) => {
+  ])("%s, %j, is recognised by what it holds", async (name, content, reported) => {
     const field = await openField();
     await field.write(name, content);
     expect((await field.stream([name])).said).toContain(reported);

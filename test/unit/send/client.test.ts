@@ -538,7 +538,7 @@ describe("a kept-alive connection", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  // A second answer to one request can't be told from the answer to the next one, other than by its connection.
+  // A second answer to one request can only be distinguished from the answer to the next one by its connection.
   test.each([
     ["an answer as good", answerText('{"second":true}')],
     ["a 429", "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n"],
