@@ -161,7 +161,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
         "the service does not have them: they are sent again, or go into rejects if the run is closed",
       ).conflicts(["abandon", "pause"]),
       flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts([...["pause", "chunk"]]),
-      flag("decision", "--pause", "nothing more of the run begins, until it is resumed").conflicts("chunk"),
+      flag("decision", "--pause", "send nothing more of the run until it is resumed").conflicts("chunk"),
       flag("decision", "--chunk <n>", "this chunk only", parseCount),
       flag(
         "decision",
@@ -289,7 +289,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "send what was published, beside other workers (ledger in PostgreSQL)",
     group: "More:",
     flags: usual(
-      flag("sending", "--lanes <n>", "lanes that it sends at once, 1 to 64 (1)"),
+      flag("sending", "--lanes <n>", "lanes to send at once, 1 to 64 (1)"),
       flag("sending", "--until-idle", "end once nothing is left to send"),
       MAX_DURATION,
       METRICS,

@@ -70,7 +70,6 @@ export async function runCommand(
   let exitCode: number = EXIT_CODES.internal;
   try {
     if (problem !== undefined) throw problem;
-    if (metrics !== undefined) (await import("../commands/metrics-file.ts")).checkMetricsFile(metrics, cwd);
     // Logs are read by others than the person who asked for more.
     const showsPersons = verbose && logFile === undefined;
     const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };

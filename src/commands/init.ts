@@ -42,7 +42,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
     reporter.info(`Written: ${displayPath(target, cwd)}`);
   }
   if (guess === undefined || found === undefined) {
-    reporter.info("It holds an example. tickets init FILE... looks at exports instead.");
+    reporter.info("It holds an example. To make one from exports: tickets init FILE...");
     return EXIT_CODES.ok;
   }
   const inOrder = guess.sources.flatMap((source) => {

@@ -1,7 +1,6 @@
 /** The file of `--metrics`: Prometheus' text format, as node_exporter's textfile collector reads it. */
 
-import { accessSync, constants, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
@@ -113,25 +112,6 @@ export function metricsText(metrics: Metrics): string {
 
 const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
-/** @throws Failure `usage` where the file could not be written in the end. */
-export function checkMetricsFile(name: string, cwd: string): void {
-  const path = resolve(cwd, name);
-  const refuse = (why: string, hint: string, cause?: unknown): Failure =>
-    new Failure("usage", `--metrics ${cleanText(name, 300)} ${why}.`, { nothingSent: true, hint, cause });
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw refuse("is a folder", "Name a file in it, such as tickets.prom.");
-  try {
-    accessSync(dirname(path), constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    const isMissing = errorCode(cause) === "ENOENT";
-    throw refuse(
-      `can't be written: ${isMissing ? "its folder does not exist" : "its folder can't be written"}`,
-      "Name a file in the folder that node_exporter reads (--collector.textfile.directory); it has to exist, and this user must be allowed to write there.",
-      cause,
-    );
-  }
-}
-
 /**
  * Replaces the file as a whole, so that the collector never reads half of one; anybody may read it. After this resolves it is
  * on disk.
@@ -148,7 +128,7 @@ export async function writeMetrics(name: string, cwd: string, metrics: Metrics):
     throw new Failure(
       "storage",
       `The metrics can't be written to ${cleanText(name, 300)} (${errorCode(cause) ?? "unknown reason"}).`,
-      { hint: "Check that its folder is there and who may write in it.", cause },
+      { hint: "Name a file in a folder that is there and can be written.", cause },
     );
   }
 }

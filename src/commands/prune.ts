@@ -23,8 +23,8 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   const bytesAfter = await ledger.bytes();
   reporter.info(
     chunks === 0
-      ? `${environment.name} has nothing to remove that is older than ${formatDuration(olderThan)}.`
-      : `What was sent in ${count(chunks, "chunk")} is removed; identities and promises stay. The ledger took ${describeBytes(bytesBefore)}, and now takes ${describeBytes(bytesAfter)}.`,
+      ? `Nothing to remove: ${environment.name} has no requests older than ${formatDuration(olderThan)}.`
+      : `The requests of ${count(chunks, "chunk")} were removed; identities and promises stay. The ledger went from ${describeBytes(bytesBefore)} to ${describeBytes(bytesAfter)}.`,
   );
   if (options.json) reporter.out(`${JSON.stringify({ chunks, bytesBefore, bytesAfter })}\n`);
   return EXIT_CODES.ok;

@@ -304,7 +304,9 @@ function sayStop(
       );
       break;
     case "unreadable":
-      reporter.error(`No answer said what became of a promise, so no more were asked for. ${isRight(environment)}`);
+      reporter.error(
+        `No answer said what became of a promise, so the rest was not asked about. ${isRight(environment)}`,
+      );
       break;
     default:
       reporter.info(`Stopped by ${stop.kind}. What was answered is kept; the same command asks about the rest.`);

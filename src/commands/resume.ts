@@ -19,7 +19,9 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     trace.isKept = false;
     if (options.json) reporter.out("null\n");
     reporter.info(
-      options.run === undefined ? "No run is unfinished." : `Nothing of run ${options.run} is left to send.`,
+      options.run === undefined
+        ? "Nothing to resume: no run is open."
+        : `Nothing of run ${options.run} is left to send.`,
     );
     return EXIT_CODES.ok;
   }

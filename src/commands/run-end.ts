@@ -28,7 +28,7 @@ export function sayRunEnd(end: RunEnd, context: Context): void {
     );
   }
   const more = summary.actions.rejected - rejected.length;
-  if (more > 0) reporter.error(`… and ${number(more)} more rejected by the service: the rejects have all of them.`);
+  if (more > 0) reporter.error(`… and ${number(more)} more; all of them are in the rejects.`);
   reporter.info(
     `${describeActions(summary.actions)}.${hasUnsentRows(summary.rows) ? ` ${describeUnsentRows(summary.rows)}.` : ""}${describePace(summary.durationMs, end.sent)}`,
     {

@@ -59,7 +59,7 @@ function sayQuestions(
     info(`Chunk ${chunkNumber(chunk)}, ${count(chunk.count, "action")}, is ${chunk.state}${why}`);
     const left =
       requestedAt &&
-      `The request left at ${time(requestedAt)}. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent.`;
+      `The request left at ${time(requestedAt)}. A slow service may still be working on it: wait before you look, especially before --not-sent.`;
     for (const line of [
       ...describeDoubtful(run, question, environment, verbose),
       ...describeTwice(question),

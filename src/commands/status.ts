@@ -130,11 +130,11 @@ function sayStatus(
   const unfinished = runs.filter(isUnfinished);
   sayRuns("Not finished", unfinished, surface);
   const waiting = unfinished.find((run) => !waitsForPerson(run));
-  // It was stopped, killed, or is being sent.
-  if (team === undefined && waiting !== undefined)
-    out(
-      `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(waiting.run.run, environment)}\n`,
-    );
+  if (team === undefined && holder === undefined && waiting !== undefined) {
+    const { run, paused } = waiting.run;
+    const how = paused === undefined ? "The next stream finishes it first. To finish it now:" : "To finish it:";
+    out(`${how}\n  ${resumeCommand(run, environment)}\n`);
+  }
   sayRuns(
     "Finished",
     runs.filter((run) => !isUnfinished(run)),
@@ -226,10 +226,7 @@ function describeEnd(invocation: Invocation, { now, time }: Surface): string {
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
-  const age = now - Date.parse(at);
-  const when =
-    age < -CLOCKS_APART_MS ? `by a clock that was ${describeDuration(-age)} ahead` : `${describeDuration(age)} ago`;
-  return `${time(at)}, ${when}: ${parts.join(", ")}${why}`;
+  return `${time(at)}, ${describeDuration(now - Date.parse(at))} ago: ${parts.join(", ")}${why}`;
 }
 
 /** `open, in doubt`; what was imported or adopted was not sent by this run. */

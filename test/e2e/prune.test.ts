@@ -23,11 +23,11 @@ async function sent() {
 test("removes what was sent of ended runs, says how much, and nothing is sent again", async () => {
   const { place, service } = await sent();
   expect((await place.tickets(["prune", "--env", "playground"], service)).stderr).toContain(
-    "playground has nothing to remove that is older than 90d",
+    "Nothing to remove: playground has no requests older than 90d",
   );
   const pruned = await place.tickets([...PRUNE, "--json"], service);
   expect(pruned.exitCode).toBe(0);
-  expect(pruned.stderr).toContain("What was sent in 2 chunks is removed; identities and promises stay.");
+  expect(pruned.stderr).toContain("The requests of 2 chunks were removed; identities and promises stay.");
   const { chunks, bytesBefore, bytesAfter } = JSON.parse(pruned.stdout);
   // So little may leave no page of the file free.
   expect([chunks, bytesAfter <= bytesBefore]).toEqual([2, true]);

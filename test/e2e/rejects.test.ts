@@ -32,7 +32,7 @@ test("of many rejected actions the first are named, and the others counted", { t
   const { stderr, exitCode } = await place.summary(["stream", "sales.csv", ...ENV], service);
   expect(exitCode).toBe(4);
   expect(stderr.match(/rejected by the service: No\./g)).toHaveLength(5);
-  expect(stderr).toContain("… and 3 more rejected by the service: the rejects have all of them.");
+  expect(stderr).toContain("… and 3 more; all of them are in the rejects.");
   expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
 });
 

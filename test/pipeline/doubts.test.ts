@@ -215,7 +215,7 @@ test("what was on its way may still be at work there: who looks reads to wait", 
   field.setFaults({ fault: "drop", when: "before", on: { request: 2 } }, { fault: "status", status: 500 });
   await night(field);
   expect((await field.settle(undefined)).said).toMatch(
-    /The request left at \d+ \w{3,4} \d\d:\d\d \(\S+\)\. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent\./,
+    /The request left at \d+ \w{3,4} \d\d:\d\d \(\S+\)\. A slow service may still be working on it: wait before you look, especially before --not-sent\./,
   );
   const answered = await begin();
   answered.setFaults({ fault: "changed", items: [1], without: ["actionPromise"] });

@@ -46,7 +46,7 @@ describe("settle", () => {
     );
     expect(unseen.stderr).toMatch(/tickets settle \w+ --chunk 2 --not-sent --env playground/);
     const looked = await rig.run(settle);
-    expect(looked.stderr).toContain("A slow service may still be working on it: wait longer than that can take");
+    expect(looked.stderr).toContain("A slow service may still be working on it: wait before you look");
     expect((await rig.run([...settle, "--chunk", "2", "--sent"])).exitCode).toBe(0);
     expect((await rig.run(command)).exitCode).toBe(0);
     await expectAllShown(rig, rig.placed);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { checkMetricsFile, type Metrics, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
+import { type Metrics, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
 import { Failure } from "../../../src/failure.ts";
 
 const NIGHT: Metrics = {
@@ -83,14 +83,6 @@ test("the file is replaced as a whole, and anybody may read it", async () => {
   const { ino, mode } = statSync(join(folder, "t.prom"));
   expect([ino === before, mode & 0o777]).toEqual([false, 0o644]);
   expect(readdirSync(folder)).toEqual(["t.prom"]);
-});
-
-test("a file that could not be written in the end is refused before anything else", () => {
-  const folder = openFolder();
-  mkdirSync(join(folder, "d"));
-  expect(() => checkMetricsFile("d", folder)).toThrow("--metrics d is a folder. Nothing was sent.");
-  expect(() => checkMetricsFile("none/t.prom", folder)).toThrow("its folder does not exist");
-  expect(() => checkMetricsFile("d/t.prom", folder)).not.toThrow();
 });
 
 test("where it can't be written any more, nothing half is left", async () => {
