@@ -98,9 +98,9 @@ describe("values that no action takes", () => {
   });
 
   test("a value that is written nearly as named is reported", async () => {
-    const config = SIMPLE.replace("when: {Status: Refunded}", "when: {Status: refundd}").replace(", Refunded]", "]");
+    const config = SIMPLE.replace("when: {Status: Refunded}", "when: {Status: refunded}").replace(", Refunded]", "]");
     const { said } = await run(["paid", "Refunded"], config);
-    expect(said).toContain('"Refunded" (line 3; did you mean "refundd"?)');
+    expect(said).toContain('"Refunded" (line 3; did you mean "refunded"?)');
     expect((await run(["paid"])).said).not.toContain("value-near");
   });
 
