@@ -28,7 +28,10 @@ async function planOf(
   const asked = makeContext(folder, { HOME: folder });
   const command = { files: Object.keys(files), output: "plan.out", json: false, flags: {} };
   if ((await verbs.plan({ ...command, order }, asked.context)) !== 0) return asked.said();
-  return readFileSync(join(folder, "plan.out"), "utf8")
+  const written = join(folder, "plan.out");
+  const text = readFileSync(written, "utf8");
+  rmSync(written);
+  return text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => parseJson(line) as Action); // compared with actions
