@@ -149,7 +149,7 @@ class Player {
       reported: named,
       rejects: this.#judged
         .filter(({ row }) => rejects.has(row.id))
-        .map(({ row, position, verdict }) => ({ row, position, isUnclear: verdict === "unclear" })),
+        .map(({ row, position }) => ({ row, position, isUnclear: wasUnclear(rejects.get(row.id)) })),
     };
   }
 
@@ -240,6 +240,8 @@ class Player {
       this.#ledger.accept(judged, positionOf(this.#ledger.run, Number(line) - 2));
       this.#accepted.push(judged.row.id);
     }
+    // A corrected row that says what another row of its file says was accepted with that one.
+    for (const judged of this.#judged) if (judged.verdict === "known") this.#ledger.correct(judged);
   }
 
   /** The rows of a rejects file by their number; it is gone after it. */
@@ -258,6 +260,9 @@ const NAMES: Readonly<Record<string, Verdict>> = {
 /** The columns by which the program knows a row of its rejects again. */
 const marksOf = (cells: Cells = {}): Cells =>
   Object.fromEntries(Object.entries(cells).filter(([column]) => column.startsWith("tickets:")));
+
+/** What its line in the rejects says first: after a doubt the same night may judge it otherwise, and the line stays. */
+const wasUnclear = (cells: Cells = {}): boolean => cells["tickets:row"]?.startsWith("?") === true;
 
 /** The number is a column that no action uses, unless it is the key, and so is the kind where all are of one. A bad row stays the same text. */
 function cellsOf({ id, kind, subject, content, time, isValid }: Row): Cells {
