@@ -41,8 +41,6 @@ function carryOut({ rows, is }: Night, ledger: Ledger, random: Random, onlooker:
     if (["new", "bad", "held", "unclear"].includes(verdict))
       rejects.push({ row, position, isUnclear: verdict === "unclear" });
   }
-  // A corrected row that says what another row of its file says was accepted with that one.
-  for (const judged of all) if (judged.verdict === "known") ledger.correct(judged);
   onlooker?.accepted(accepted);
   return { accepted, reported, rejects };
 }
