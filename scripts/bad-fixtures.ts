@@ -754,15 +754,6 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines(SALE_HEADER, SALE_ROW.replace("T-1", "F\u00f6hn-1"), SALE_ROW.replace("T-1", "Fo\u0308hn-1")),
   },
   {
-    file: "ticket-not-sold.ndjson",
-    exit: 0,
-    rule: "ticket-not-sold",
-    line: 3,
-    field: "ticketId",
-    why: "a sale that stands after a scan of its ticket (a warning)",
-    content: lines(NEW_EVENT, '{"action":"scannedTicket","data":{"ticketId":"T-1","orderTime":1781280000}}', SOLD),
-  },
-  {
     file: "depends-on-invalid.ndjson",
     exit: 3,
     rule: "depends-on-invalid",

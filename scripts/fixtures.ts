@@ -571,7 +571,7 @@ function toReadme(tables: readonly FixtureTable[], sampled: number, badFiles: re
     "rule, line and field of the problem, beside which others may stand (an exit code of 0 means that the rule only warns; one of 2 that the file",
     "can't be used at all).",
     "No file has a row of more than 1 MiB (`row-too-long`) or more than 5000 items (`payload-too-long`): the tests that need them make them. What",
-    "was accepted before is no matter of one file (`event-registered-late`, `late`, `mapping-changed`, `nothing-recognised`).",
+    "was accepted before is no matter of one file (`late`, `mapping-changed`, `nothing-recognised`).",
     "",
     "| file | exit | rule | line | what is wrong |",
     "|---|---:|---|---:|---|",

@@ -1,17 +1,12 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
-import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
+import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { count } from "../text.ts";
 
-/** The currency of an event where it is known, and its decimals where they are. */
-export interface Pricing {
-  readonly currency: string | undefined;
-  readonly digits: number | undefined;
-}
-
 /** What is said of a price with too many decimals for its event's currency. @param written how many it has. */
-export function manyDecimals(price: string, written: number, { currency, digits }: Pricing): Finding {
+export function manyDecimals(price: string, written: number, currency: string | undefined): Finding {
+  const digits = currency === undefined ? undefined : currencyDigits(currency);
   const has =
     digits !== undefined
       ? `${currency} has ${digits === 0 ? "none" : digits}`
@@ -25,8 +20,9 @@ export function manyDecimals(price: string, written: number, { currency, digits 
   return { rule: "currency-decimals", ...about("price", price), message, hint };
 }
 
-/** Whether prices may have so many decimals, where the currency has `digits` of them, or an unknown number. */
-export function areFewDecimals(written: number, digits: number | undefined): boolean {
+/** Whether prices in a currency, known or not, may have so many decimals. */
+export function areFewDecimals(written: number, currency: string | undefined): boolean {
+  const digits = currency === undefined ? undefined : currencyDigits(currency);
   // All but a few currencies have fewer than three, and a group of thousands has three.
   return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;
 }

@@ -66,19 +66,8 @@ export const CROSS_ACTION_RULES = rulesOf("error", {
   "event-registered-twice": {
     reason: "An event is registered once, and what is written to the blockchain stays.",
   },
-  "event-registered-late": {
-    severity: "warn",
-    reason: "A newEvent after an accepted updateEvent of its event may undo that update.",
-    example: "yesterday the service rejected the newEvent and accepted the updateEvent behind it",
-  },
   "ticket-sold-twice": {
     reason: "A ticket is registered by one soldTicket; when it changes hands, that is a resoldTicket.",
-  },
-  "ticket-not-sold": {
-    severity: "warn",
-    reason:
-      "No sale of the ticket is known where all are known (`complete: true`), or its sale comes after this action.",
-    example: "a scannedTicket before the soldTicket of its ticket",
   },
   "resold-to-holder": {
     reason: "The buyer of a resale differs from the user who held the ticket.",

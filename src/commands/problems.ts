@@ -154,30 +154,12 @@ function reportHeld({ error }: Findings, heldFor: readonly HeldFor[]): void {
 /** Reasons in one line; `tickets plan --preview` shows more. */
 const REASONS_SHOWN = 8;
 
-/** `3 rows skipped: Status = open (2), Status = lost (1).`; undefined when none was. */
-function describeSkipped(skipped: number, reasons: ReadonlyMap<string, number>): string | undefined {
-  return skipped === 0 ? undefined : `${count(skipped, "row")} skipped: ${describeReasons(reasons)}.`;
-}
-
-function describeReasons(reasons: ReadonlyMap<string, number>): string {
-  const sorted = [...reasons].sort(([, one], [, other]) => other - one);
+/** Says why rows gave nothing; as a warning where none gave anything. */
+export function reportSkipped(reporter: Findings, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
+  if (rows.skipped === 0) return;
+  const sorted = [...skipReasons].sort(([, one], [, other]) => other - one);
+  const shown = sorted.slice(0, REASONS_SHOWN).map(([reason, times]) => `${reason} (${number(times)})`);
   const more = sorted.length > REASONS_SHOWN ? `, and ${sorted.length - REASONS_SHOWN} more reasons` : "";
-  return `${sorted
-    .slice(0, REASONS_SHOWN)
-    .map(([reason, times]) => `${reason} (${number(times)})`)
-    .join(", ")}${more}`;
-}
-
-/** Says why rows gave nothing, or only their event; as a warning where no row gave anything else. */
-export function reportSkipped(
-  reporter: Findings,
-  { rows, skipReasons, eventOnlyReasons }: Pick<Plan, "rows" | "skipReasons" | "eventOnlyReasons">,
-): void {
-  const eventOnly = [...eventOnlyReasons.values()].reduce((sum, times) => sum + times, 0);
-  const skipped = describeSkipped(rows.skipped, skipReasons);
-  const say = rows.mapped === eventOnly ? reporter.warn : reporter.info;
-  if (skipped !== undefined) say(skipped);
-  const reasons = describeReasons(eventOnlyReasons);
-  if (eventOnly > 0)
-    say(`${count(eventOnly, "row")} ${eventOnly === 1 ? "gives" : "give"} only the event: ${reasons}.`);
+  const say = rows.mapped === 0 ? reporter.warn : reporter.info;
+  say(`${count(rows.skipped, "row")} skipped: ${shown.join(", ")}${more}.`);
 }

@@ -37,8 +37,6 @@ export type Mapped =
       readonly drafts: readonly Draft[];
       /** The event that the row names, also where its actions do not take an eventId. */
       readonly eventId?: string | undefined;
-      /** Why the row gives nothing else, where it gives only its event, as the first row of that. */
-      readonly eventOnly?: string | undefined;
     })
   | { readonly kind: "skipped"; readonly reason: string }
   | (Noted & {
@@ -70,8 +68,6 @@ export interface Mapper {
    * Undefined where that is not known.
    */
   beside(row: Row): readonly string[] | undefined;
-  /** Of a table: columns that a field is made of, empty in the row that was mapped last and filled in the first of the file. */
-  blankBelow?(field: string): readonly string[];
   /** Findings that need all rows: after the last one was mapped. */
   findingsOfFile?(): readonly FileFinding[];
 }

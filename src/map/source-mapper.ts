@@ -2,7 +2,7 @@
 
 import { type ActionName, registersEvent } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, isFieldName, numberOf } from "../actions/fields.ts";
+import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
@@ -16,7 +16,6 @@ import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
-import { namesIn, templatesOf } from "./template.ts";
 import { refuseTotals } from "./totals.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
 
@@ -31,7 +30,6 @@ export class SourceMapper implements Mapper {
   readonly #oneTicket = new OneTicketWatch();
   /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
-  #firstCells: readonly string[] | undefined;
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
   /** Those of the drafts that have findings of their own. */
@@ -70,7 +68,6 @@ export class SourceMapper implements Mapper {
       if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
       if (row.isBlank) return { kind: "skipped", reason: "empty row" };
       scope.cells = row.cells;
-      this.#firstCells ??= [...row.cells]; // the reader fills its array anew for each row
       fillDown?.fill(scope);
     } else {
       if (!(columns instanceof JsonKeys)) throw new Error("a row of cells was expected");
@@ -92,19 +89,6 @@ export class SourceMapper implements Mapper {
     if (fillDown === undefined) return [...ofFile];
     const filled = fillDown.takenBy(row, this.#scope);
     return filled && [...ofFile, ...filled];
-  }
-
-  blankBelow(field: string): readonly string[] {
-    const { config, header = [] } = this.#settings;
-    const actions = config.actions.flatMap((entry) => Object.values(entry).flatMap((action) => action ?? []));
-    const rules = [config, ...actions].flatMap(({ fields = {} }) => (isFieldName(field) ? (fields[field] ?? []) : []));
-    const templates = rules.flatMap(templatesOf);
-    const columns = new Set(templates.filter((text) => text.includes("{")).flatMap((text) => namesIn(text, [])));
-    const textIn = (cells: readonly string[] = [], column: string): string =>
-      cells[header.findIndex((name) => name.trim() === column)]?.trim() ?? "";
-    return [...columns].filter(
-      (column) => textIn(this.#firstCells, column) !== "" && textIn(this.#scope.cells, column) === "",
-    );
   }
 
   findingsOfFile(): readonly FileFinding[] {
@@ -150,8 +134,9 @@ export class SourceMapper implements Mapper {
     this.#whyNothing = undefined;
     this.#give();
     const mapped = this.#result();
-    const gave = mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined);
-    watch.see(this.#scope, gave ? "gave" : "gave nothing");
+    // An event without conditions comes with whichever row is first, so it says nothing about the row.
+    const gave = mapped.kind === "actions" && !(this.#addsEvents && areOnlyEvents(mapped.drafts));
+    watch.see(this.#scope, gave || mapped.kind === "invalid" ? "gave" : "gave nothing");
     return mapped;
   }
 
@@ -263,14 +248,7 @@ export class SourceMapper implements Mapper {
       const attempted = attemptedOf(drafts, this.#faulty);
       return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
     }
-    const isOnlyEvent = this.#addsEvents && drafts.every(({ action }) => registersEvent(action));
-    const mapped: Mapped = {
-      kind: "actions",
-      drafts,
-      eventId: eventOf(drafts) ?? this.#eventOfRow(),
-      // An event without conditions comes with whichever row is first, so it says nothing about the row.
-      eventOnly: isOnlyEvent ? this.#reason() : undefined,
-    };
+    const mapped: Mapped = { kind: "actions", drafts, eventId: eventOf(drafts) ?? this.#eventOfRow() };
     const noted = this.#noted();
     return noted === undefined ? mapped : { ...mapped, ...noted };
   }
@@ -280,7 +258,7 @@ export class SourceMapper implements Mapper {
     return eventId === "" || eventId === this.#settings.clearWord ? undefined : eventId;
   }
 
-  /** Why the row gives nothing, or nothing but its event. */
+  /** Why the row gives nothing. */
   #reason(): string {
     return this.#whyNothing ?? reasonOfLooks(this.#program.looked, this.#scope);
   }
@@ -300,9 +278,11 @@ const numberOfItem = ({ givesSeats }: Each, item: unknown, at: number): string =
  * first of its event: the next row gives it.
  */
 function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readonly Draft[] {
-  const areOnlyEvents = drafts.every(({ action }) => registersEvent(action));
-  return drafts.filter((draft) => areOnlyEvents || !registersEvent(draft.action) || faulty.includes(draft));
+  const isOnlyEvent = areOnlyEvents(drafts);
+  return drafts.filter((draft) => isOnlyEvent || !registersEvent(draft.action) || faulty.includes(draft));
 }
+
+const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => registersEvent(action));
 
 /** The one event that the row's actions name; undefined when they name none, or several. */
 function eventOf(drafts: readonly Draft[]): string | undefined {

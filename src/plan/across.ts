@@ -1,26 +1,13 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
-import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
+import { type ActionName, actionSpec, type Effect, withArticle } from "../actions/actions.ts";
 import { about, type Finding, placeText } from "../actions/problem.ts";
 import { areFewDecimals, manyDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
-import { currencyAt, type EventState, type Events } from "./events.ts";
+import type { EventState, Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
 import { closedEvent, fieldOf, idText } from "./words.ts";
-
-/** An action of the input with what the checks need beside its identity. */
-export interface Checked extends Item {
-  readonly subject: string;
-  /** The event that it names itself, for a sale; else the one that its row names. */
-  readonly event: string | undefined;
-  readonly owner: string | undefined;
-  /** Of its price, as they are written. */
-  readonly decimals: number | undefined;
-  readonly place: number;
-  /** What rejects say of one that is not sent. */
-  reason: string | undefined;
-}
 
 export interface AcrossOptions {
   readonly read: RowsRead;
@@ -31,28 +18,28 @@ export interface AcrossOptions {
   readonly isResend: boolean;
 }
 
-type LaterEffect = Exclude<Effect, "sell-ticket" | "register-event" | "change-event">;
-
-/** What is expected of a ticket that was checked in. */
-const AFTER_CHECK_IN: Readonly<Record<LaterEffect, boolean>> = {
-  "change-ticket": false,
-  "resell-ticket": false,
-  "scan-ticket": false,
-  "check-in-ticket": false,
-  "claim-ticket": true,
-  "invalidate-ticket": false,
+/** How an action ends the life of its ticket. */
+const ENDS: Readonly<Record<Effect, "checked in" | "invalidated" | undefined>> = {
+  "register-event": undefined,
+  "change-event": undefined,
+  "sell-ticket": undefined,
+  "change-ticket": undefined,
+  "resell-ticket": undefined,
+  "scan-ticket": undefined,
+  "check-in-ticket": "checked in",
+  "claim-ticket": undefined,
+  "invalidate-ticket": "invalidated",
 };
 
+/** Each with the row of this input that says it. */
 interface Ticket {
-  state: "unsold" | "sold" | "checked-in" | "invalidated";
+  soldAt: number | undefined;
   /** userId of who bought it last. */
   holder: string | undefined;
+  heldSince: number | undefined;
+  ended: (typeof ENDS)[Effect];
+  endedAt: number | undefined;
   event: string | undefined;
-  /** The row of this input that its state comes from. */
-  since: number | undefined;
-  isSoldHere: boolean;
-  /** Something of it was accepted, and no sale. */
-  readonly isOnlyNamed: boolean;
 }
 
 export class Across {
@@ -65,29 +52,28 @@ export class Across {
   }
 
   /** Checks what is new of one event, in order; what an error is found of becomes `bad`. */
-  checkEvent(event: EventState, items: readonly Checked[], known: readonly KnownAction[]): void {
+  checkEvent(event: EventState, items: readonly Item[]): void {
     this.#isBad = false;
+    const first = items.find(({ kind, verdict }) => kind === "newEvent" && verdict === "new");
+    if (first !== undefined) event.registered = placed(first);
     for (const item of items) {
-      if (item.verdict === "bad" && item.kind === "newEvent" && !event.isKnown) event.bad ??= item;
-      if (item.kind === "newEvent" && this.#isRegisteredTwice(event, item)) continue;
+      const registers = item.kind === "newEvent";
+      if (registers && item.verdict === "bad" && !event.isKnown) event.bad ??= placed(item);
+      if (registers && this.#isRegisteredTwice(event, item)) continue;
       if (item.verdict !== "new" || this.#isBad) continue;
-      if (item.kind === "newEvent") {
-        if (known.length > 0 && !known.some(({ kind }) => kind === "newEvent"))
-          this.#report(item, "event-registered-late", {
-            message: `This newEvent comes after an updateEvent of ${idOf(item)}, which was accepted before this input.`,
-            hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
-          });
-        event.registered ??= item;
-      } else if (event.registered === undefined) this.#needEvent(event, item);
+      if (!registers) this.#needEvent(event, item);
       event.isMoved = true;
-      if (item.owner !== undefined) event.currencies.push([item.place, item.owner]);
+      event.currency = item.owner ?? event.currency;
     }
+    this.#options.events.keep(event);
   }
 
-  #isRegisteredTwice({ registered }: EventState, item: Checked): boolean {
-    if (registered === undefined || item.verdict === "new" || item.verdict === "bad" || item.isCorrected) return false;
+  #isRegisteredTwice({ registered }: EventState, item: Item): boolean {
+    const { place, verdict } = item;
+    if (registered === undefined || place <= registered.place) return false;
+    if (verdict === "new" || verdict === "bad" || item.isCorrected) return false;
     // A source gives the event with whichever row comes first, in each of its files.
-    if (item.verdict === "sent" && this.#isOfSource(item)) return false;
+    if (verdict === "sent" && this.#options.read.isOfSource(item.row)) return false;
     this.#report(item, "event-registered-twice", {
       message: `Event ${idOf(item)} is already registered at ${this.#placeOf(registered.row)}.`,
       hint: "To change an event, use updateEvent.",
@@ -96,147 +82,115 @@ export class Across {
   }
 
   /** Checks what is new of one ticket, in order. */
-  checkTicket(items: readonly Checked[], known: readonly KnownAction[]): void {
+  checkTicket(items: readonly Item[], known: readonly KnownAction[]): void {
     this.#isBad = false;
     const ticket = this.#ticketOf(known);
     for (const item of items) {
       if (item.verdict === "bad" || item.isCorrected) continue;
-      const { effect } = actionSpec(item.kind);
-      if (effect === "sell-ticket" && ticket.isSoldHere) this.#soldTwice(ticket, item);
+      const isSale = item.kind === "soldTicket";
+      if (isSale && ticket.soldAt !== undefined) this.#soldTwice(item, ticket.soldAt);
       else if (item.verdict === "new" && !this.#isBad) {
-        if (effect === "sell-ticket") this.#sell(ticket, item);
-        else this.#follow(ticket, item, effect as LaterEffect); // a ticket's, and no sale
-      } else if (effect === "sell-ticket") {
-        ticket.isSoldHere = true;
-        ticket.since ??= item.row;
-      }
+        if (isSale) this.#sell(ticket, item);
+        else this.#follow(ticket, item);
+      } else if (isSale) ticket.soldAt = item.row;
     }
   }
 
   #ticketOf(known: readonly KnownAction[]): Ticket {
     const ticket: Ticket = {
-      state: "unsold",
+      soldAt: undefined,
       holder: undefined,
+      heldSince: undefined,
+      ended: undefined,
+      endedAt: undefined,
       event: undefined,
-      since: undefined,
-      isSoldHere: false,
-      isOnlyNamed: known.length > 0 && !known.some(({ kind }) => kind === "soldTicket"),
     };
     for (const { kind, event, owner } of known) {
-      const { effect } = actionSpec(kind);
       ticket.event = event ?? ticket.event;
-      if (ticket.state === "unsold" || effect === "invalidate-ticket") ticket.state = stateAfter(effect) ?? "sold";
-      else if (effect === "check-in-ticket" && ticket.state === "sold") ticket.state = "checked-in";
-      if (owner !== undefined) ticket.holder = owner;
-    }
-    if (this.#options.isResend && known.length > 0) {
-      ticket.state = "sold";
-      ticket.holder = undefined;
+      if (this.#options.isResend) continue;
+      end(ticket, kind, undefined);
+      ticket.holder = owner ?? ticket.holder;
     }
     return ticket;
   }
 
-  #soldTwice({ since }: Ticket, item: Checked): void {
+  #soldTwice(item: Item, soldAt: number): void {
     this.#report(item, "ticket-sold-twice", {
-      message: `Ticket ${idOf(item)} is already sold${since === undefined ? "" : ` at ${this.#placeOf(since)}`}.`,
+      message: `Ticket ${idOf(item)} is already sold at ${this.#placeOf(soldAt)}.`,
       hint: "A later sale of it is a resoldTicket. If the export has the row twice, remove one of them. If the id is that of an order, make one id per ticket in the mapping.",
     });
   }
 
-  #sell(ticket: Ticket, item: Checked): void {
-    const { since } = ticket;
+  #sell(ticket: Ticket, item: Item): void {
     const event = item.event === undefined ? undefined : this.#options.events.of(item.event);
     if (event !== undefined && !this.#needEvent(event, item)) return;
-    if (since !== undefined || ticket.isOnlyNamed) {
-      const where = since === undefined ? "which was accepted before this input" : `at ${this.#placeOf(since)}`;
-      this.#report(item, "ticket-not-sold", {
-        message: `This sale comes after another action on ticket ${idOf(item)}, ${where}.`,
-        hint:
-          since === undefined
-            ? "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first."
-            : "Put sales first, or use --order time.",
-      });
-    }
     this.#checkPrice(item, event);
-    if (ticket.state === "unsold") ticket.state = "sold";
-    ticket.isSoldHere = true;
-    ticket.since = item.row;
+    ticket.soldAt = item.row;
     ticket.event = item.event ?? ticket.event;
     ticket.holder = item.owner ?? ticket.holder;
+    ticket.heldSince = item.row;
   }
 
-  #follow(ticket: Ticket, item: Checked, effect: LaterEffect): void {
-    const { since, state } = ticket;
-    if (state === "unsold" && since === undefined) {
-      ticket.since = item.row;
-      // What an nftId names can't be known: the service makes it after the sale.
-      if (this.#options.complete && fieldOf(item.subject) === "ticketId")
-        this.#report(item, "ticket-not-sold", {
-          message: `Ticket ${idOf(item)} is sold neither in this environment nor earlier in this input.`,
-          hint: "Put its soldTicket before it, or check the id.",
-        });
-    }
-    if (state === "invalidated" || (state === "checked-in" && !AFTER_CHECK_IN[effect]))
+  #follow(ticket: Ticket, item: Item): void {
+    const { ended, endedAt } = ticket;
+    if (ended === "invalidated" || (ended === "checked in" && item.kind !== "claimedTicket")) {
+      const where = endedAt === undefined ? "before this input" : `at ${this.#placeOf(endedAt)}`;
       this.#report(item, "after-final", {
-        message: `Ticket ${idOf(item)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
+        message: `Ticket ${idOf(item)} was ${ended} ${where}; the service may not accept ${withArticle(item.kind)} after that.`,
         hint: "Check the order; --order time sorts by orderTime.",
       });
-    if (effect === "resell-ticket") this.#resell(ticket, item);
-    const after = stateAfter(effect);
-    if (after === undefined || state === "invalidated" || state === after) return;
-    ticket.state = after;
-    ticket.since = item.row;
+    }
+    if (item.kind === "resoldTicket") this.#resell(ticket, item);
+    end(ticket, item.kind, item.row);
   }
 
-  #resell(ticket: Ticket, item: Checked): void {
-    const { holder, since, state } = ticket;
-    this.#checkPrice(item, ticket.event === undefined ? undefined : this.#options.events.find(ticket.event));
+  #resell(ticket: Ticket, item: Item): void {
+    const { holder, heldSince, event } = ticket;
+    this.#checkPrice(item, event === undefined ? undefined : this.#options.events.find(event));
     if (item.owner === undefined) return;
-    if (holder === item.owner) {
-      const isSure = this.#isHolderSure(ticket, item);
-      const message = `Ticket ${idOf(item)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`;
-      const finding = { ...about("userId", holder), message, hint: "userId is the new buyer's." };
-      this.#report(item, "resold-to-holder", finding, isSure ? "error" : "warn");
+    if (holder === item.owner && this.#isHolderSure(ticket, item)) {
+      const since = heldSince === undefined ? "" : `, since ${this.#placeOf(heldSince)}`;
+      this.#report(item, "resold-to-holder", {
+        ...about("userId", holder),
+        message: `Ticket ${idOf(item)} is resold to the user who already holds it${since}.`,
+        hint: "userId is the new buyer's.",
+      });
     }
     ticket.holder = item.owner;
-    if (state === "unsold" || state === "sold") ticket.since = item.row;
+    ticket.heldSince = item.row;
   }
 
   /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
-  #isHolderSure({ since }: Ticket, { subject }: Checked): boolean {
+  #isHolderSure({ heldSince }: Ticket, { subject }: Item): boolean {
     const { resoldBy } = this.#options.read;
-    return fieldOf(subject) === "nftId" ? since !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
+    return fieldOf(subject) === "nftId" ? heldSince !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
   }
 
   /** Whether the event lets the action through; else it is held, or an error says why not. */
-  #needEvent(event: EventState, item: Checked): boolean {
-    if (isOpen(event, item.place)) return true;
-    const { registered, bad, pending } = event;
+  #needEvent(event: EventState, item: Item): boolean {
+    const { isKnown, registered, bad, pending } = event;
+    const { place, row } = item;
+    if (isKnown) return true;
     if (bad !== undefined && (registered === undefined || bad.place < registered.place))
       return hold(item, "bad", bad.row);
+    if (registered !== undefined && registered.place < place) return true;
     if (pending !== undefined) return hold(item, "pending", pending);
     // Said once of the event, when all was judged: of the first row that names it.
-    const isClosed = registered !== undefined || this.#options.complete;
-    const key = isClosed ? "closedAt" : "unknownAt";
-    const first = event[key];
-    if (first === undefined || item.row < first.row) {
-      event[key] = { place: item.place, row: item.row };
+    if (event.missedAt === undefined || row < event.missedAt.row) {
+      event.missedAt = { place, row };
       this.#options.events.keep(event);
     }
-    if (isClosed && this.#options.read.spoil(item, closedEvent(event, false))) this.#spoil(item);
+    const isSure = registered !== undefined || this.#options.complete;
+    if (isSure && this.#options.read.spoil(item, closedEvent(event, false))) this.#spoil(item);
     return item.verdict === "new";
   }
 
-  #checkPrice(item: Checked, event: EventState | undefined): void {
-    const { decimals, place, seq } = item;
-    const pricing = currencyAt(event, place);
-    if (decimals === undefined || areFewDecimals(decimals, pricing.digits)) return;
-    const { rule, ...finding } = manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, pricing);
+  #checkPrice(item: Item, event: EventState | undefined): void {
+    const { decimals, seq } = item;
+    const currency = event?.currency;
+    if (decimals === undefined || areFewDecimals(decimals, currency)) return;
+    const { rule, ...finding } = manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, currency);
     this.#report(item, rule, finding);
-  }
-
-  #isOfSource({ input }: Checked): boolean {
-    return this.#options.read.inputs[input]?.isSource === true;
   }
 
   #placeOf(row: number): string {
@@ -244,26 +198,25 @@ export class Across {
   }
 
   /** Says it of the action's ticket or event, unless the finding names another field. */
-  #report(item: Checked, rule: string, finding: Omit<Finding, "rule">, gravest: "warn" | "error" = "error"): void {
+  #report(item: Item, rule: string, finding: Omit<Finding, "rule">): void {
     const ofSubject = about(fieldOf(item.subject), item.subject.slice(2));
-    if (this.#options.read.add(item, { rule, ...ofSubject, ...finding }, gravest)) this.#spoil(item);
+    if (this.#options.read.add(item, { rule, ...ofSubject, ...finding })) this.#spoil(item);
   }
 
-  #spoil(item: Checked): void {
+  #spoil(item: Item): void {
     item.verdict = "bad";
     this.#isBad = true;
   }
 }
 
-const idOf = ({ subject }: Checked): string => idText(subject.slice(2));
+const placed = ({ place, row }: Item) => ({ place, row });
 
-/** Whether an event is registered for what stands at a place. */
-function isOpen({ isKnown, registered, bad }: EventState, place: number): boolean {
-  if (isKnown || registered === undefined) return isKnown;
-  return registered.place < place && (bad === undefined || registered.place < bad.place);
-}
+const idOf = ({ subject }: Item): string => idText(subject.slice(2));
 
-function stateAfter(effect: Effect): "checked-in" | "invalidated" | undefined {
-  if (effect === "check-in-ticket") return "checked-in";
-  return effect === "invalidate-ticket" ? "invalidated" : undefined;
+/** Nothing comes behind an invalidation. @param row undefined of what was accepted before. */
+function end(ticket: Ticket, kind: ActionName, row: number | undefined): void {
+  const ended = ENDS[actionSpec(kind).effect];
+  if (ended === undefined || ticket.ended === "invalidated" || ticket.ended === ended) return;
+  ticket.ended = ended;
+  ticket.endedAt = row;
 }

@@ -29,14 +29,25 @@ export type Sorting = "action.seq" | "place" | "stage, lane, place";
 /** All that is read is sorted with what is long: in that order, each action would be a page of its own. */
 function inOrder(sorting: Sorting, columns: string, rows = ""): string {
   const spread = sorting === "stage, lane, place" ? "JOIN laned ON laned.seq = action.seq" : "";
-  return `SELECT ${columns} FROM action CROSS JOIN body ON body.seq = action.seq ${rows} ${spread}
-    WHERE verdict = 'new' ORDER BY ${sorting}`;
+  return `SELECT ${columns} FROM action ${rows} ${spread} WHERE verdict = 'new' ORDER BY ${sorting}`;
 }
 
 /** The JSON of the new actions, many at a time. */
 export function* bodiesOf(store: Store, sorting: Sorting): Generator<readonly string[]> {
   for (const batch of store.tuples<readonly [json: string]>(inOrder(sorting, "json")))
     yield batch.map(([json]) => json);
+}
+
+/** A chunk while it is filled. */
+interface Open extends Pick<NewChunk, "chunk" | "lane" | "stage"> {
+  /** The brackets; each action has a comma. */
+  bytes: number;
+  readonly seqs: number[];
+  readonly json: string[];
+  readonly origins: Origin[];
+  readonly rows: string[];
+  /** The last one. */
+  row: number | undefined;
 }
 
 /** All chunks. @param runs the ids of runs by their numbers. */
@@ -48,64 +59,48 @@ export async function* cutChunks(
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
   const columns = `${sorting === "stage, lane, place" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
-  let open: OpenChunk | undefined;
-  let count = 0;
+  let open: Open | undefined;
+  let chunk = 0;
   for (const batch of store.tuples<Stored>(inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row")))
     for (const stored of batch) {
-      if (open?.takes(stored, limits) === false) {
-        yield open.end(store);
+      const [lane, stage, , bytes] = stored;
+      const isFull = open !== undefined && (open.json.length >= limits.size || open.bytes + bytes > limits.bytes);
+      if (open !== undefined && (isFull || open.lane !== lane || open.stage !== stage)) {
+        yield closed(store, open);
         open = undefined;
       }
       if (open === undefined) {
-        count += 1;
-        open = new OpenChunk(count, stored);
+        chunk += 1;
+        open = { chunk, lane, stage, bytes: 1, seqs: [], json: [], origins: [], rows: [], row: undefined };
       }
-      open.add(stored, runs);
+      add(open, stored, runs);
     }
-  if (open !== undefined) yield open.end(store);
+  if (open !== undefined) yield closed(store, open);
 }
 
-class OpenChunk {
-  readonly #head: { readonly chunk: number; readonly lane: number; readonly stage: number };
-  readonly #seqs: number[] = [];
-  readonly #json: string[] = [];
-  readonly #origins: Origin[] = [];
-  readonly #rows: string[] = [];
-  #row: number | undefined;
-  /** The brackets; each action has a comma. */
-  #bytes = 1;
+function add(
+  open: Open,
+  [, , json, bytes, row, text, seq, ...origin]: Stored,
+  runs: ReadonlyMap<number, string>,
+): void {
+  open.bytes += bytes;
+  open.seqs.push(seq);
+  open.json.push(json);
+  // Several actions may come from one row.
+  if (row !== open.row) open.rows.push(text);
+  open.row = row;
+  const [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at] = origin;
+  open.origins.push({
+    ...{ input, line, row: open.rows.length - 1, seq: place, kind, subject, mark, content },
+    ...{ digest: digest ?? undefined, time: time ?? undefined, event: event ?? undefined, owner: owner ?? undefined },
+    position: run === null || at === null ? undefined : { run: runs.get(run) ?? NO_RUN, seq: at },
+  });
+}
 
-  constructor(chunk: number, [lane, stage]: Stored) {
-    this.#head = { chunk, lane, stage };
-  }
-
-  takes([lane, stage, , bytes]: Stored, limits: ChunkLimits): boolean {
-    const isSame = lane === this.#head.lane && stage === this.#head.stage;
-    return isSame && this.#json.length < limits.size && this.#bytes + bytes <= limits.bytes;
-  }
-
-  add([, , json, bytes, row, text, seq, ...origin]: Stored, runs: ReadonlyMap<number, string>): void {
-    this.#bytes += bytes;
-    this.#seqs.push(seq);
-    this.#json.push(json);
-    // Several actions may come from one row.
-    if (row !== this.#row) this.#rows.push(text);
-    this.#row = row;
-    const [input, line, place, kind, subject, mark, content, digest, time, event, owner, run, at] = origin;
-    this.#origins.push({
-      ...{ input, line, row: this.#rows.length - 1, seq: place, kind, subject, mark, content },
-      ...{ digest: digest ?? undefined, time: time ?? undefined, event: event ?? undefined, owner: owner ?? undefined },
-      position: run === null || at === null ? undefined : { run: runs.get(run) ?? NO_RUN, seq: at },
-    });
-  }
-
-  /** The whole chunk; the plan knows from now on where its actions are. */
-  end(store: Store): NewChunk {
-    const spots = "INSERT INTO spot SELECT value, ?, key FROM json_each(?)";
-    store.run(spots, this.#head.chunk, JSON.stringify(this.#seqs));
-    const body = Buffer.from(`[${this.#json.join(",")}]`);
-    return { ...this.#head, body, origins: this.#origins, rows: this.#rows };
-  }
+/** The plan knows from now on where its actions are. */
+function closed(store: Store, { chunk, lane, stage, seqs, json, origins, rows }: Open): NewChunk {
+  store.run("INSERT INTO spot SELECT value, ?, key FROM json_each(?)", chunk, JSON.stringify(seqs));
+  return { chunk, lane, stage, body: Buffer.from(`[${json.join(",")}]`), origins, rows };
 }
 
 /** Read from the beginning of both tables to their ends, then sorted: in the order of an index each action would be a page of its own. */

@@ -1,15 +1,8 @@
 /** The events that an input names: what the ledger knows of them, and what this input says. Kept in the plan's file, the last ones in memory. */
 
-import { currencyDigits } from "../actions/currencies.ts";
-import type { Pricing } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
+import type { Placed } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-
-/** Where in the plan an action stands. */
-export interface Placed {
-  readonly place: number;
-  readonly row: number;
-}
 
 /** Plain data. */
 export interface EventState {
@@ -22,19 +15,19 @@ export interface EventState {
   registered: Placed | undefined;
   /** The bad row that would have registered it. */
   bad: Placed | undefined;
-  /** Its currency from a place on. */
-  currencies: (readonly [from: number, currency: string])[];
+  /** As it was said last. */
+  currency: string | undefined;
   /** Some of its own actions are new: those of its tickets keep their place beside them. */
   isMoved: boolean;
-  /** The first action that names it while it is unknown. */
-  unknownAt: Placed | undefined;
-  /** Likewise, where that is an error: nothing registers it, or only what comes later. */
-  closedAt: Placed | undefined;
+  /** The first action that names it where nothing has registered it. */
+  missedAt: Placed | undefined;
 }
 
 const MOST_IN_MEMORY = 20_000;
 
 export class Events {
+  /** Events are judged before tickets. */
+  isAnyMoved = false;
   readonly #store: Store;
   readonly #events = new Map<string, EventState>();
 
@@ -60,17 +53,15 @@ export class Events {
   /** Takes up an event as the ledger knows it. */
   learn(id: string, known: readonly KnownAction[]): EventState {
     const sent = known.filter(({ state }) => state === "sent");
-    const currency = sent.findLast(({ owner }) => owner !== undefined)?.owner;
     const event: EventState = {
       id,
       isKnown: sent.length > 0,
       pending: sent.length > 0 ? undefined : known.find(({ kind }) => kind === "newEvent")?.runId,
       registered: undefined,
       bad: undefined,
-      currencies: currency === undefined ? [] : [[0, currency]],
+      currency: sent.findLast(({ owner }) => owner !== undefined)?.owner,
       isMoved: false,
-      unknownAt: undefined,
-      closedAt: undefined,
+      missedAt: undefined,
     };
     this.keep(event);
     return event;
@@ -78,6 +69,7 @@ export class Events {
 
   /** After it was changed. */
   keep(event: EventState): void {
+    this.isAnyMoved ||= event.isMoved;
     this.#store.run("INSERT OR REPLACE INTO event VALUES (?, ?)", event.id, JSON.stringify(event));
     this.#remember(event);
   }
@@ -87,10 +79,9 @@ export class Events {
     this.#events.set(event.id, event);
   }
 
-  /** Those that actions name before anything registers them, in the order of the input. */
-  *unknown(): Generator<EventState> {
-    const row = "coalesce(state ->> '$.unknownAt.row', state ->> '$.closedAt.row')";
-    const sql = `SELECT state FROM event WHERE ${row} IS NOT NULL ORDER BY ${row}`;
+  /** Those that actions name and nothing has registered for them, in the order of the input. */
+  *missed(): Generator<EventState> {
+    const sql = `SELECT state FROM event WHERE state ->> '$.missedAt' IS NOT NULL ORDER BY state ->> '$.missedAt.row'`;
     for (const batch of this.#store.batches<{ state: string }>(sql))
       for (const { state } of batch) yield JSON.parse(state);
   }
@@ -99,9 +90,3 @@ export class Events {
 /** As SQLite and PostgreSQL order text. */
 export const byCodePoints = (one: string, other: string): number =>
   Buffer.compare(Buffer.from(one), Buffer.from(other));
-
-/** Currency of an event at a place, and its decimals where they are known. */
-export function currencyAt(event: EventState | undefined, place: number): Pricing {
-  const currency = event?.currencies.findLast(([from]) => from < place)?.[1];
-  return { currency, digits: currency === undefined ? undefined : currencyDigits(currency) };
-}

@@ -4,9 +4,14 @@ import { isActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Guard, GuardNote } from "../ledger/ledger.ts";
 import { cleanText } from "../text.ts";
-import type { Recognised } from "./judge.ts";
 import type { Made } from "./made.ts";
 import type { RowsRead } from "./rows-read.ts";
+
+/** Actions that were judged, and those of which the ledger knew something. */
+export interface Recognised {
+  rows: number;
+  recognised: number;
+}
 
 /** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. True of an unknown source. */
 export function showsAgain(then: readonly Guard[]): boolean {

@@ -7,9 +7,9 @@ import { dependsOnBad } from "./words.ts";
 
 /** A row that others wait for. */
 export interface HeldFor extends SourceLine {
-  readonly rows: number;
+  rows: number;
   /** The first of the rows that wait. */
-  readonly first: readonly SourceLine[];
+  readonly first: SourceLine[];
 }
 
 export interface Held {
@@ -40,8 +40,6 @@ SELECT a.seq, b.why, b.cause FROM b CROSS JOIN action a ON a.event = substr(b.su
 WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
 ORDER BY 1`;
 
-const BAD = "verdict = 'held' AND why = 'bad'";
-
 /** @returns the rows and actions that wait. */
 export function spreadHeld(store: Store, read: RowsRead): Held {
   store.run("CREATE INDEX by_row ON action (row)");
@@ -63,38 +61,30 @@ export function spreadHeld(store: Store, read: RowsRead): Held {
   }
   const rows = store.run(`UPDATE row SET state = 'held'
     WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
-  reportHeld(store, read);
-  return { heldFor: causesOf(store, read), heldBy: runsOf(store), rows };
-}
-
-/** One problem a row that waits for a bad one. */
-function reportHeld(store: Store, read: RowsRead): void {
-  if (read.problems.severityOf("depends-on-invalid") === "off") return;
-  type Found = { row: number; subject: string; cause: number; place: number };
-  const sql = `SELECT row, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
-    WHERE ${BAD} GROUP BY row ORDER BY row`;
-  for (const batch of store.batches<Found>(sql))
-    for (const { subject, cause, ...of } of batch) read.note(of, dependsOnBad(subject, read.lineOf(cause)), "error");
+  return { heldFor: reportHeld(store, read), heldBy: runsOf(store), rows };
 }
 
 /** As many causes, and rows of a cause, are shown with their place. */
 const MOST_CAUSES = 1000;
 const FIRST = 3;
 
-const CAUSES = `
-SELECT CAST(cause AS INTEGER) AS cause, row, rows FROM (
-  SELECT cause, row, count(*) OVER by_cause AS rows, min(row) OVER by_cause AS first,
-    row_number() OVER (by_cause ORDER BY row) AS nth
-  FROM (SELECT DISTINCT cause, row FROM action WHERE ${BAD}) WINDOW by_cause AS (PARTITION BY cause)
-) WHERE nth <= ${FIRST} ORDER BY first, cause, row LIMIT ${FIRST * MOST_CAUSES}`;
-
-function causesOf(store: Store, read: RowsRead): readonly HeldFor[] {
-  const found = store.all<{ cause: number; row: number; rows: number }>(CAUSES);
-  return [...Map.groupBy(found, ({ cause }) => cause)].map(([cause, shown]) => ({
-    ...read.lineOf(cause),
-    rows: shown[0]?.rows ?? 0,
-    first: shown.map(({ row }) => read.lineOf(row)),
-  }));
+/** One problem a row that waits for a bad one. @returns the bad ones. */
+function reportHeld(store: Store, read: RowsRead): readonly HeldFor[] {
+  const severity = read.problems.severityOf("depends-on-invalid") === "off" ? "off" : "error";
+  const causes = new Map<number, HeldFor>();
+  type Found = { row: number; subject: string; cause: number; place: number };
+  const sql = `SELECT row, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
+    WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
+  for (const batch of store.batches<Found>(sql))
+    for (const { subject, cause, ...of } of batch) {
+      const where = read.lineOf(cause);
+      const bad = causes.get(cause) ?? { ...where, rows: 0, first: [] };
+      if (causes.size < MOST_CAUSES) causes.set(cause, bad);
+      bad.rows += 1;
+      if (bad.first.length < FIRST) bad.first.push(read.lineOf(of.row));
+      read.note(of, dependsOnBad(subject, where), severity);
+    }
+  return [...causes.values()];
 }
 
 function runsOf(store: Store): ReadonlyMap<string, number> {

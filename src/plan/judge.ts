@@ -4,28 +4,21 @@ import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
 import { type Finding, placeText } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
-import { Across, type Checked } from "./across.ts";
-import { byCodePoints, Events, type Placed } from "./events.ts";
+import { Across } from "./across.ts";
+import { byCodePoints, Events } from "./events.ts";
+import { type Recognised, showsAgain } from "./guard.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import { holdForBad, type Judging, judge, THIS_RUN, type Verdict } from "./verdicts.ts";
+import { holdForBad, type Item, type Judging, judge, type Span, THIS_RUN } from "./verdicts.ts";
 import { type Accepted, acceptedData, closedEvent, findingOf, nearAnother, unknownEvent } from "./words.ts";
 
 export interface JudgeOptions {
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body"> | undefined;
   readonly mode: Judging["mode"];
-  /** Whether the source of an input usually shows again what was accepted. */
-  readonly shows: (input: number) => boolean;
-  readonly complete: boolean;
-  readonly hasEnvironment: boolean;
+  /** Undefined where no environment is asked. */
+  readonly environment: { readonly complete: boolean } | undefined;
   readonly onJudged: (actions: number) => void;
   readonly signal: AbortSignal;
-}
-
-/** Actions that were judged, and those of which the ledger knew something. */
-export interface Recognised {
-  rows: number;
-  recognised: number;
 }
 
 /** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
@@ -39,6 +32,9 @@ type Stored = readonly [
 ];
 
 const JUDGED = "UPDATE action SET verdict = ?, why = ?, cause = ?, reason = ?, mark = ?, run = ?, at = ? WHERE seq = ?";
+
+/** Of what the input says itself: of a bad row no content is known. */
+const SPAN = "SELECT min(time) AS first, max(time) AS last FROM action WHERE kind = ? AND content IS NOT NULL";
 
 /** Of a row of which something would be reported and not sent, a person who resends it means that, and not what else it gives. */
 const ASKED_ALONE = `UPDATE action SET verdict = 'sent', why = NULL
@@ -54,11 +50,8 @@ const isOfEvent = (subject: string): boolean => subject.startsWith("e:");
 
 export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judge> {
   const judged = new Judge(store, read, options);
-  let count = 0;
   for (const groups of bySubject(store)) {
     await judged.subjects(groups);
-    for (const items of groups) count += items.length;
-    options.onJudged(count);
     options.signal.throwIfAborted();
   }
   judged.end();
@@ -74,11 +67,11 @@ interface Near {
 
 const ODD = "SELECT subject, row FROM odd WHERE form = ? AND subject <> ? ORDER BY row LIMIT 1";
 
-type Group = readonly [Checked, ...Checked[]];
+type Group = readonly [Item, ...Item[]];
 
 /** The actions of each subject together, of many subjects at a time: of events, then of tickets. */
 function* bySubject(store: Store): Generator<readonly Group[]> {
-  let groups: [Checked, ...Checked[]][] = [];
+  let groups: [Item, ...Item[]][] = [];
   let last: string | undefined;
   for (const batch of store.tuples<Stored>(BY_SUBJECT))
     for (const stored of batch) {
@@ -99,13 +92,14 @@ function* bySubject(store: Store): Generator<readonly Group[]> {
   if (groups.length > 0) yield groups;
 }
 
-function itemOf(stored: Stored): Checked {
+function itemOf(stored: Stored): Item {
   const [subject, seq, row, input, kind, mark, content, time, event, owner, decimals, place, run, at, verdict, why] =
     stored;
   return {
     seq,
     row,
     input,
+    place,
     kind,
     subject,
     mark: mark ?? undefined,
@@ -114,7 +108,6 @@ function itemOf(stored: Stored): Checked {
     event: event ?? undefined,
     owner: owner ?? undefined,
     decimals: decimals ?? undefined,
-    place,
     verdict,
     isCorrected: why === "corrected",
     isFromRejects: run !== null,
@@ -139,20 +132,29 @@ class Judge {
   readonly #across: Across;
   readonly #judging: Judging;
   readonly #accepted: Accepted;
-  /** Events come before tickets. */
-  #isAnyEventMoved = false;
+  readonly #spans = new Map<ActionName, Span>();
+  #count = 0;
   /** Actions that were sent, to be written down together: most nights these are almost all. */
   readonly #sent: number[] = [];
 
   constructor(store: Store, read: RowsRead, options: JudgeOptions) {
-    const { ledger, mode, shows, complete } = options;
+    const { ledger, mode, environment } = options;
     this.#store = store;
     this.#read = read;
     this.#options = options;
     this.#events = new Events(store);
-    this.#judging = { spanOf: (kind) => read.spans.get(kind), shows, mode, isCut: read.isCut };
+    const spanOf = (kind: ActionName): Span | undefined => this.#spanOf(kind);
+    const shows = (input: number): boolean => showsAgain(read.sourceOf(read.inputs[input]?.readAs)?.guards ?? []);
+    this.#judging = { spanOf, shows, mode, isCut: read.isCut };
     this.#accepted = acceptedData(ledger);
+    const complete = environment?.complete === true;
     this.#across = new Across({ read, events: this.#events, complete, isResend: mode !== "judge" });
+  }
+
+  #spanOf(kind: ActionName): Span | undefined {
+    const span = this.#spans.get(kind) ?? this.#store.get<Span>(SPAN, kind);
+    if (span !== undefined) this.#spans.set(kind, span);
+    return span;
   }
 
   /** Judges some subjects, all of events, or all of tickets. */
@@ -166,13 +168,17 @@ class Judge {
       const ofSubject = known.get(subject) ?? [];
       const another = near.get(subject);
       judge(items, ofSubject, this.#judging);
-      if (another !== undefined) await this.#reportNear(items, another);
-      this.#checkAcross(items, ofSubject);
+      if (another !== undefined) this.#reportNear(items, another);
+      if (isOfEvent(subject)) this.#across.checkEvent(this.#events.of(subject.slice(2)), items);
+      else this.#across.checkTicket(items, ofSubject);
+      if (this.#events.isAnyMoved) this.#nameEvent(items, ofSubject);
       for (const item of items) if (REPORTED.has(item.verdict)) await this.#reportVerdict(item);
       holdForBad(items);
       for (const item of items) this.#write(item);
+      this.#count += items.length;
     }
     if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
+    this.#options.onJudged(this.#count);
   }
 
   /** What the ledger knows, by subject. @param subjects in the order of code points. */
@@ -216,24 +222,13 @@ class Judge {
     return near;
   }
 
-  #checkAcross(items: Group, known: readonly KnownAction[]): void {
-    const [{ subject }] = items;
-    if (isOfEvent(subject)) {
-      const event = this.#events.of(subject.slice(2));
-      this.#across.checkEvent(event, items, known);
-      this.#events.keep(event);
-      this.#isAnyEventMoved ||= event.isMoved;
-    } else this.#across.checkTicket(items, known);
-    if (this.#isAnyEventMoved) this.#nameEvent(items, known);
-  }
-
-  async #reportVerdict(item: Checked): Promise<void> {
+  async #reportVerdict(item: Item): Promise<void> {
     const finding = await findingOf(item, this.#read, this.#accepted);
     item.reason = `${finding.rule}: ${finding.message}`;
     this.#report(item, finding);
   }
 
-  #report(item: Checked, finding: Finding): void {
+  #report(item: Item, finding: Finding): void {
     if (this.#read.add(item, finding)) item.verdict = "bad";
   }
 
@@ -246,44 +241,36 @@ class Judge {
   }
 
   /** Of whichever stands further down; of an accepted one, of the first that is new. */
-  async #reportNear(items: Group, { subject: other, row }: Near): Promise<void> {
+  #reportNear(items: Group, { subject: other, row }: Near): void {
     const item = items.find(({ verdict }) => verdict === "new");
     if (item === undefined) return;
+    const { subject } = item;
     const standsAt = (at: number): string => `stands at ${placeText(this.#read.lineOf(at))}`;
     if (row !== undefined && row > item.row) {
-      this.#read.add({ row, place: row }, nearAnother(other, item.subject, standsAt(item.row)));
+      this.#read.add({ row, place: row }, nearAnother(other, subject, standsAt(item.row)));
       this.isAnyHeld = true;
-    } else {
-      const where = row === undefined ? await this.#whereKnown(other) : standsAt(row);
-      this.#report(item, nearAnother(item.subject, other, where));
-    }
-  }
-
-  async #whereKnown(subject: string): Promise<string> {
-    const [known] = (await this.#known([subject])).get(subject) ?? [];
-    const state = known?.state === "pending" ? "is pending" : "was accepted";
-    return `${state}${known === undefined ? "" : ` in the run ${known.runId}`}`;
+    } else this.#report(item, nearAnother(subject, other, row === undefined ? "is in the ledger" : standsAt(row)));
   }
 
   /** Writes down what differs from what was stored. */
-  #write(item: Checked): void {
-    const { seq, verdict, isCorrected, isFromRejects, input, mark, heldBy, reason } = item;
-    if (!isFromRejects && verdict !== "bad") this.#count(input, verdict); // rejects show nothing again
+  #write(item: Item): void {
+    const { seq, verdict, why, mark, position } = item;
+    if (!item.isFromRejects && verdict !== "bad") this.#recognise(item); // rejects show nothing again
     if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
-    const isAsStored = mark?.includes("#") !== true && item.why === undefined;
-    if (verdict === "new" ? isAsStored : isCorrected && verdict === "sent") return;
-    if (verdict === "sent" && item.why !== "copy") {
+    if (verdict === "new" && why === undefined && mark?.includes("#") !== true) return;
+    if (verdict === "sent" && item.isCorrected) return;
+    if (verdict === "sent" && why !== "copy") {
       this.#sent.push(seq);
       return;
     }
-    const { run, seq: at } = item.position;
+    const { heldBy, reason = null } = item;
     const cause = heldBy === undefined ? null : String(heldBy);
-    const position = run === THIS_RUN ? ([null, null] as const) : ([run, at] as const);
-    const why = verdict === "bad" ? null : (item.why ?? null); // a copy that is bad waits for nothing
-    this.#store.run(JUDGED, verdict, why, cause, reason ?? null, mark ?? null, ...position, seq);
+    const [run, at] = position.run === THIS_RUN ? [null, null] : [position.run, position.seq];
+    const said = verdict === "bad" ? null : (why ?? null); // a copy that is bad waits for nothing
+    this.#store.run(JUDGED, verdict, said, cause, reason, mark ?? null, run, at, seq);
   }
 
-  #count(input: number, verdict: Verdict): void {
+  #recognise({ input, verdict }: Item): void {
     const { readAs = "" } = this.#read.inputs[input] ?? {};
     const counts = this.recognised.get(readAs) ?? { rows: 0, recognised: 0 };
     this.recognised.set(readAs, counts);
@@ -300,19 +287,16 @@ class Judge {
   /** All was judged. One problem for each event that is not registered, or may have been elsewhere. */
   end(): void {
     this.#writeSent();
-    if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
-    const { hasEnvironment } = this.#options;
+    const { mode, environment } = this.#options;
+    if (mode === "resend") this.#store.run(ASKED_ALONE);
     const severity = this.#read.problems.severityOf("event-not-registered");
-    for (const event of severity === "off" ? [] : this.#events.unknown()) {
-      const { unknownAt, closedAt } = event;
-      // Before what else is found of the action.
-      const at = ({ row, place }: Placed): Placed => ({ row, place: place - 0.5 });
-      if (unknownAt !== undefined) {
-        const finding = unknownEvent(event.id, hasEnvironment, this.#read.isOfSource(unknownAt.row));
-        this.#read.note(at(unknownAt), finding, "warn");
-      }
-      if (closedAt !== undefined)
-        this.#read.note(at(closedAt), closedEvent(event, this.#read.isOfSource(closedAt.row)), severity);
+    for (const event of severity === "off" ? [] : this.#events.missed()) {
+      const { row = 0, place = 0 } = event.missedAt ?? {};
+      const isOfSource = this.#read.isOfSource(row);
+      const of = { row, place: place - 0.5 }; // before what else is found of the action
+      const isSure = environment?.complete === true || event.registered !== undefined;
+      if (isSure) this.#read.note(of, closedEvent(event, isOfSource), severity);
+      else this.#read.note(of, unknownEvent(event.id, environment !== undefined, isOfSource), "warn");
     }
   }
 }

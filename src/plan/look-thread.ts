@@ -4,8 +4,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Failure } from "../failure.ts";
 import { createMapper } from "../map/create-mapper.ts";
 import { openInput } from "../read/input.ts";
-import { Look, type Understood } from "./look.ts";
-import type { Job, Message, Thrown } from "./thread.ts";
+import { Look } from "./look.ts";
+import type { Job, Message } from "./thread.ts";
 
 const { file, opening, mapping, rules, room }: Job = workerData; // as thread.ts gives it
 const port = parentPort;
@@ -13,7 +13,6 @@ if (port === null) throw new Error("This file is the beginning of a thread.");
 const send = (message: Message): void => port.postMessage(message);
 
 let look: Look | undefined;
-const understood = (): Understood | undefined => look?.understood;
 try {
   await using input = await openInput(file, opening);
   const { header } = input;
@@ -24,14 +23,9 @@ try {
     Atomics.sub(room, 0, 1);
     send({ kind: "batch", batch });
   }
-  send({ kind: "end", understood: understood(), whole: look.whole });
-} catch (cause) {
-  send({ kind: "end", understood: understood(), whole: thrownOf(cause) });
+  send({ kind: "end", understood: look.understood, whole: look.whole });
+} catch (error) {
+  const failure = error instanceof Failure ? { code: error.code, message: error.message, hint: error.hint } : undefined;
+  send({ kind: "thrown", understood: look?.understood, thrown: { error, failure } });
 }
 port.close();
-
-function thrownOf(cause: unknown): Thrown {
-  const { message, stack } = cause instanceof Error ? cause : new Error(String(cause));
-  const isFailure = cause instanceof Failure;
-  return { code: isFailure ? cause.code : undefined, message, hint: isFailure ? cause.hint : undefined, stack };
-}

@@ -15,7 +15,6 @@ import type { FileFinding } from "../map/rules.ts";
 import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import { keptText, type Row } from "../read/row.ts";
-import { cleanText } from "../text.ts";
 import { PublicValues } from "./public-values.ts";
 
 /** What the rows of a file are looked at with. */
@@ -37,10 +36,19 @@ export interface Rules {
  */
 export type Looked = readonly [index: number, line: number, text: string, actions: readonly LookedAction[]];
 
-/** An action as it is stored. Its event is also the one that the row names, where the action does not take an eventId. */
-export type LookedAction = readonly [json: string, ...StoredAction];
-export type StoredAction = readonly [
-  ...[kind: ActionName, subject: string, mark: string | null, content: string | null, time: number | null],
+/**
+ * An action as it is stored. Its event is also the one that the row names, where the action does not take an eventId. What is only
+ * known to be bad, or to be accepted, has no JSON.
+ */
+export type LookedAction = readonly [
+  ...[
+    json: string | null,
+    kind: ActionName,
+    subject: string,
+    mark: string | null,
+    content: string | null,
+    time: number | null,
+  ],
   ...[event: string | null, owner: string | null, decimals: number | null],
 ];
 
@@ -66,7 +74,6 @@ export interface Batch {
   /** Of the file so far, as it is stored. */
   readonly bytes: number;
   readonly skipReasons: Map<string, number>;
-  readonly eventOnlyReasons: Map<string, number>;
   /** The first row of the file that is from rejects, and the first that is not, where JSON rows show it. */
   readonly kinds: { readonly isRejects: boolean; readonly line: number }[];
   /** Rows beyond the limit were left out. */
@@ -125,7 +132,6 @@ export class Look {
         rows: room,
         bytes: this.#input.bytesRead,
         skipReasons: new Map(),
-        eventOnlyReasons: new Map(),
         kinds: [],
         isCut: room < rows.length,
         isUnfit: false,
@@ -160,13 +166,16 @@ export class Look {
     // A row that may hide something is neither skipped nor sent.
     const hides = row.kind === "cells" && row.findings !== undefined && this.#isError(row.findings);
     if (mapped.kind === "skipped" && !hides) {
-      count(batch.skipReasons, mapped.reason);
+      batch.skipReasons.set(mapped.reason, (batch.skipReasons.get(mapped.reason) ?? 0) + 1);
       return;
     }
     const findings = hides ? (row.findings ?? []) : this.#findingsOf(row, mapped);
     const isBad = hides || row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
     if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
-    if (mapped.kind === "actions") this.#note(mapped, row, isBad, batch);
+    if (mapped.kind === "actions") {
+      if (isBad) this.#mapper.retract?.(mapped.drafts);
+      this.#values.see(mapped.drafts, row.kind === "object");
+    }
     const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
     if (isBad || own !== undefined || findings.length > 0)
       batch.unusual.set(index, this.#unusual(row, mapped, { findings, isBad, own }));
@@ -177,25 +186,14 @@ export class Look {
   #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "findings" | "isBad" | "own">): Unusual {
     const { isBad, own } = of;
     const corrects = own?.isUnclear === true ? undefined : own?.digest;
+    // Undefined where it is not known what the row takes from others: the same text may mean another ticket.
+    const beside = isBad ? this.#mapper.beside(row) : undefined;
     return {
       ...of,
       attempted: isBad ? attemptedOf(mapped).map(itemOf) : [],
-      digest: corrects ?? (isBad ? this.#digestOfBad(row) : undefined),
+      digest: corrects ?? (beside && this.#digester(row, beside)),
       isLeft: own?.isUnclear === true && own.digest === this.#digester(row),
     };
-  }
-
-  /** None where it is not known what the row takes from others: the same text may mean another ticket. */
-  #digestOfBad(row: Row): string | undefined {
-    const beside = this.#mapper.beside(row);
-    return beside && this.#digester(row, beside);
-  }
-
-  /** Takes note of what a row with actions shows, or takes these back. */
-  #note(mapped: Extract<Mapped, { kind: "actions" }>, row: Row, isBad: boolean, batch: Batch): void {
-    if (isBad) this.#mapper.retract?.(mapped.drafts);
-    else if (mapped.eventOnly !== undefined) count(batch.eventOnlyReasons, mapped.eventOnly);
-    this.#values.see(mapped.drafts, row.kind === "object");
   }
 
   #seeKind({ value, line }: Extract<Row, { kind: "object" }>, batch: Batch): void {
@@ -207,29 +205,16 @@ export class Look {
 
   #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
     if (mapped.kind === "skipped") return [];
-    const own = row.kind === "malformed" && mapped.kind !== "invalid" ? row.findings : [];
-    const ofRow = row.kind === "cells" ? (row.findings ?? []) : own;
-    const made = mapped.kind === "invalid" ? this.#findingsOfInvalid(mapped) : this.#findingsOfDrafts(mapped);
-    const found = row.kind === "cells" && made.length > 0 ? made.map((finding) => this.#withFillDown(finding)) : made;
-    return ofRow.length === 0 ? found : [...ofRow, ...found];
-  }
-
-  #withFillDown(finding: Finding): Finding {
-    const { rule, field = "", hint } = finding;
-    const columns = NOT_GIVEN.has(rule) ? (this.#mapper.blankBelow?.(field) ?? []) : [];
-    if (columns.length === 0) return finding;
-    const list = columns.map((column) => cleanText(column, 40)).join(", ");
-    return {
-      ...finding,
-      hint: `If a blank cell means the row above, add fillDown: [${list}] to the source. Otherwise: ${hint}`,
-    };
-  }
-
-  #findingsOfDrafts({ drafts, likely = [] }: Extract<Mapped, { kind: "actions" }>): readonly Finding[] {
+    if (mapped.kind === "invalid") {
+      const made = this.#findingsOfInvalid(mapped);
+      return row.kind === "cells" && row.findings !== undefined ? [...row.findings, ...made] : made;
+    }
+    const { drafts, likely = [] } = mapped;
     const [only, ...others] = drafts;
+    const ofRow = (row.kind === "object" ? undefined : row.findings) ?? [];
     const found = only === undefined ? [] : checkDraft(only, this.#rules.now);
-    if (others.length === 0 && likely.length === 0) return found;
-    return [...likely, ...found, ...others.flatMap((draft) => checkDraft(draft, this.#rules.now))];
+    if (others.length === 0 && likely.length === 0 && ofRow.length === 0) return found;
+    return [...ofRow, ...likely, ...found, ...others.flatMap((draft) => checkDraft(draft, this.#rules.now))];
   }
 
   /** With what is wrong with the fields that could be read, so that all problems of a row are reported at once. */
@@ -252,15 +237,14 @@ export class Look {
   }
 }
 
-/** What an empty cell leads to. */
-const NOT_GIVEN: ReadonlySet<string> = new Set([
+/** What a field that could not be read also leads to; reporting it would only confuse. */
+const FOLLOWS: ReadonlySet<string> = new Set([
   "field-required",
   "sold-ticket-without-user",
   "ticket-reference-missing",
+  "claim-recipient-missing",
+  "order-time-missing",
 ]);
-
-/** What a field that could not be read also leads to; reporting it would only confuse. */
-const FOLLOWS: ReadonlySet<string> = new Set([...NOT_GIVEN, "claim-recipient-missing", "order-time-missing"]);
 
 const identified = ({ drafts, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
   drafts.map((draft) => {
@@ -275,8 +259,4 @@ const textOf = (text: string | undefined): string | null => (text === undefined 
 function attemptedOf(mapped: Mapped) {
   if (mapped.kind === "actions") return mapped.drafts;
   return mapped.kind === "invalid" ? mapped.attempted : [];
-}
-
-function count(reasons: Map<string, number>, reason: string): void {
-  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
 }

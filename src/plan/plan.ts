@@ -1,16 +1,14 @@
 /** From files to a checked plan, whose new actions the ledger can enter: the whole way in some eight steps. */
 
 import { rmSync } from "node:fs";
-import type { ActionName } from "../actions/actions.ts";
-import { ACTION_NAMES, MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { baseOf } from "../actions/marks.ts";
-import type { SourceLine } from "../actions/problem.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { createRowDigester } from "../map/row-digest.ts";
 import { keptRow } from "../read/row.ts";
 import { actionsByKey, bodiesOf, cutChunks, type Sorting } from "./chunks.ts";
-import { guardNotes, reportStrange, showsAgain } from "./guard.ts";
+import { guardNotes, reportStrange } from "./guard.ts";
 import type { Held } from "./held.ts";
 import { type JudgeOptions, judgeActions } from "./judge.ts";
 import { type RowsOptions, readRows } from "./rows.ts";
@@ -53,13 +51,13 @@ export interface RowCounts {
 /** They add up: `total` is the sum of all others. */
 export type ActionCounts = Readonly<Record<"total" | "new" | "alreadySent" | Exclude<Verdict, "new" | "sent">, number>>;
 
-/** A row that is not sent, or not whole, for its rejects. */
-interface RowNotSent extends SourceLine {
+/** A row that is invalid, held or unclear, for its rejects. */
+interface RowNotSent {
   readonly input: number;
+  readonly line: number;
   /** As `NewChunk.rows`. */
   readonly text: string;
-  /** What is the matter with it: the gravest of its actions. */
-  readonly state: "invalid" | "held" | "late" | "unclear" | "changed";
+  readonly isUnclear: boolean;
   readonly reason: string;
   /** Of a bad row, or of one that is unclear. */
   readonly digest: string | undefined;
@@ -76,7 +74,6 @@ export interface Plan extends Disposable {
   readonly byAction: Readonly<Record<string, number>>;
   readonly newByAction: Readonly<Record<string, number>>;
   readonly skipReasons: ReadonlyMap<string, number>;
-  readonly eventOnlyReasons: ReadonlyMap<string, number>;
   readonly held: Held;
   /** Lanes that are used. */
   readonly lanes: number;
@@ -92,7 +89,7 @@ export interface Plan extends Disposable {
   readonly bodies: () => Generator<readonly string[]>;
   /** The new actions by identity, as the ledger enters or adopts them. */
   readonly byKey: () => AsyncGenerator<readonly NewAction[]>;
-  /** Rows that are reported and not sent, in the order of the input. */
+  /** Rows that go into rejects, in the order of the input. */
   readonly notSent: () => Generator<RowNotSent>;
   /** What the corrected versions of bad rows give, where all of it is sent by now, or new. */
   readonly corrected: () => readonly Corrected[];
@@ -106,7 +103,9 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
   const store = new Store(options.directory);
   const dispose = (): void => {
     store[Symbol.dispose]();
-    removeFolder(options.directory);
+    try {
+      rmSync(options.directory, { recursive: true, force: true });
+    } catch {} // what is left of it costs nothing but room, which the next command frees
   };
   try {
     return { ...(await planIn(store, options)), [Symbol.dispose]: dispose };
@@ -114,13 +113,6 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
     dispose();
     throw cause;
   }
-}
-
-/** What is left of it costs nothing but room, which the next command frees. */
-function removeFolder(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {}
 }
 
 async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, typeof Symbol.dispose>> {
@@ -133,14 +125,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
     if (read.hasPositions) orderByPosition(store);
     if (order === "time") orderByTime(store);
   }
-  const shows = (input: number): boolean => showsAgain(read.sourceOf(read.inputs[input]?.readAs)?.guards ?? []);
-  const {
-    complete = false,
-    chunkSize: size = MAX_ACTIONS_PER_REQUEST,
-    maxChunkBytes: bytes = MOST_BYTES,
-  } = environment ?? {};
-  const hasEnvironment = environment !== undefined;
-  const judged = await judgeActions(store, read, { ...options, shows, complete, hasEnvironment });
+  const judged = await judgeActions(store, read, options);
   const isWhole = mode === "judge" && !read.isCut;
   if (isWhole) reportStrange(judged.recognised, read);
   // Loaded only where there is need: most nights there is none.
@@ -148,12 +133,16 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
   const sorting: Sorting =
     lanes > 1 ? "stage, lane, place" : order === "input" && !read.hasPositions ? "action.seq" : "place";
-  const { inputs, skipReasons, eventOnlyReasons, isUnfit } = read;
+  const limits = {
+    size: environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+    bytes: environment?.maxChunkBytes ?? MOST_BYTES,
+  };
+  const { inputs, skipReasons, isUnfit } = read;
   return {
-    ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, eventOnlyReasons, held, lanes },
+    ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, held, lanes },
     ...{ isUnfit, isRefused: isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read) },
     guard: guardNotes(judged.recognised, read, isWhole ? at.toISOString() : undefined),
-    chunks: () => cutChunks(store, sorting, { size, bytes }, read.runs),
+    chunks: () => cutChunks(store, sorting, limits, read.runs),
     bodies: () => bodiesOf(store, sorting),
     byKey: () => actionsByKey(store),
     notSent: () => rowsNotSent(store, read),
@@ -195,52 +184,51 @@ function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByA
   return { actions, byAction, newByAction };
 }
 
-const CORRECTING = `SELECT digest, state, subject, kind, mark, verdict FROM row LEFT JOIN action USING (row)
-WHERE digest IS NOT NULL`;
-
 /** Several rows may correct one: it counts once all of them do. */
+const CORRECTING = `
+SELECT digest, subject, kind, mark, verdict FROM row JOIN action USING (row)
+WHERE digest IS NOT NULL AND digest NOT IN (
+  SELECT digest FROM row LEFT JOIN action USING (row)
+  WHERE digest IS NOT NULL AND (state IS NOT NULL OR coalesce(verdict, 'bad') NOT IN ('new', 'sent'))
+)`;
+
 function correctedIn(store: Store): readonly Corrected[] {
-  type Found = Corrected & { readonly state: string | null; readonly verdict: Verdict | "bad" | null };
-  const found = Map.groupBy(store.all<Found>(CORRECTING), ({ digest }) => digest);
-  const whole = [...found.values()].filter((rows) =>
-    rows.every(({ state, verdict }) => state === null && (verdict === "new" || verdict === "sent")),
-  );
+  const found = store.all<Corrected & { readonly verdict: Verdict }>(CORRECTING);
   // What was sent before has the mark that it had then, though a resend may have given it the next one.
-  return whole.flat().map(({ digest, subject, kind, mark, verdict }) => ({
-    ...{ digest, subject, kind, mark: verdict === "sent" ? baseOf(mark) : mark },
-  }));
+  return found.map(({ verdict, mark, ...of }) => ({ ...of, mark: verdict === "sent" ? baseOf(mark) : mark }));
 }
 
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `
-SELECT row.input, line, text, digest, coalesce(state, verdict) AS state,
+SELECT row.input, line, text, digest, state IS NULL AS isUnclear,
   coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.' END) AS reason,
   CAST(cause AS INTEGER) AS cause,
   coalesce(action.run, row.run) AS run, coalesce(action.at, place, row.at) AS seq, min(place) AS place
-FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'late', 'unclear', 'changed')
+FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'unclear')
 WHERE state IN ('invalid', 'held') OR (state IS NULL AND verdict IS NOT NULL)
 GROUP BY row.row ORDER BY row.row`;
 
 function* rowsNotSent(store: Store, read: RowsRead): Generator<RowNotSent> {
-  type Found = Omit<RowNotSent, "source" | "position" | "digest" | "reason"> & {
+  interface Found extends Pick<RowNotSent, "input" | "line" | "text"> {
     digest: string | null;
+    isUnclear: 0 | 1;
     reason: string | null;
     cause: number | null;
     run: number | null;
     seq: number;
-    place: number | null;
-  };
+  }
   for (const batch of store.batches<Found>(NOT_SENT))
-    for (const { digest: bad, run, seq, place: _, cause, reason: known, ...row } of batch) {
-      const input = read.inputs[row.input];
-      const reason = known ?? `depends-on-invalid: ${dependsText(read.lineOf(cause ?? 0))}`;
-      const position = { run: run === null ? undefined : read.runs.get(run), seq };
-      const digest = row.state === "unclear" ? digestOf(row, input) : (bad ?? undefined);
-      yield { ...row, reason, source: input?.name ?? "", digest, position };
-    }
+    for (const { input, line, text, digest, isUnclear, reason, cause, run, seq } of batch)
+      yield {
+        ...{ input, line, text },
+        isUnclear: isUnclear === 1,
+        reason: reason ?? `depends-on-invalid: ${dependsText(read.lineOf(cause ?? 0))}`,
+        digest: isUnclear === 1 ? digestOf(text, line, read.inputs[input]) : (digest ?? undefined),
+        position: { run: run === null ? undefined : read.runs.get(run), seq },
+      };
 }
 
-function digestOf({ line, text }: Pick<RowNotSent, "line" | "text">, input: ReadInput | undefined): string {
+function digestOf(text: string, line: number, input: ReadInput | undefined): string {
   const { header, delimiter, readAs = "" } = input ?? {};
   return createRowDigester(header, readAs)(keptRow(text, line, { header, delimiter }));
 }

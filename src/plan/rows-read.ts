@@ -1,33 +1,25 @@
 /** The rows of all inputs and their actions: put into the plan's file as they are read, then what else is found of them. */
 
-import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
+import { type Action, actionSpec } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { baseOf, formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity, SourceLine } from "../actions/problem.ts";
 import { NO_RUN } from "../actions/rejects-columns.ts";
 import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
-import type { InputFile } from "../read/input-file.ts";
-import type { LookedAction, StoredAction } from "./look.ts";
+import type { Input } from "../read/input.ts";
+import type { LookedAction } from "./look.ts";
 import type { Made } from "./made.ts";
-import type { Problems, Where } from "./problems.ts";
+import type { Problems } from "./problems.ts";
 import type { Store } from "./store.ts";
-import type { Span } from "./verdicts.ts";
 
 /** An input as it was read. */
-export interface ReadInput {
+export interface ReadInput extends Pick<Input, "encoding" | "delimiter" | "header"> {
   readonly name: string;
-  readonly path: string;
   /** How its rows are written; `cells` for tables. */
   readonly format: "cells" | "ndjson" | "json";
-  readonly compression: InputFile["compression"];
-  readonly bytes: number;
   readonly sha256: string;
   readonly rows: number;
-  readonly encoding: string;
-  readonly delimiter: string | undefined;
-  readonly headerLine: number | undefined;
-  readonly header: readonly string[] | undefined;
   readonly readAs: string;
   /** By the actions of a source in the config. */
   readonly isSource: boolean;
@@ -37,8 +29,8 @@ export interface ReadInput {
   readonly guards: readonly Guard[];
 }
 
-/** What a finding is about: a row, and by which place it is put in order. */
-export interface OfRow {
+/** Where in the plan an action stands, and so what is found of its row. */
+export interface Placed {
   readonly row: number;
   readonly place: number;
 }
@@ -70,9 +62,6 @@ export class RowsRead {
   skipped = 0;
   invalid = 0;
   readonly skipReasons = new Map<string, number>();
-  /** Rows that give their event and nothing else, by the reason for the latter. */
-  readonly eventOnlyReasons = new Map<string, number>();
-  readonly spans = new Map<ActionName, Span>();
   /** By which ids tickets are resold. */
   readonly resoldBy = new Set<string>();
   /** Some subject differs from its normal form. */
@@ -91,7 +80,6 @@ export class RowsRead {
   readonly #isByTime: boolean;
   readonly #row: ReturnType<Store["prepare"]>;
   readonly #action: ReturnType<Store["prepare"]>;
-  readonly #body: ReturnType<Store["prepare"]>;
   /** The last time that the input gave. */
   #clock = 0;
   #seq = 0;
@@ -104,10 +92,9 @@ export class RowsRead {
     // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
     this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
     this.#action = store.prepare(
-      `INSERT INTO action (seq, place, row, input, kind, subject, mark, content, time, event, owner, decimals, clock)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO action (seq, place, row, input, clock, json, kind, subject, mark, content, time, event, owner, decimals)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
   }
 
   /** @param reason why it is invalid, for its rejects. */
@@ -120,12 +107,9 @@ export class RowsRead {
     this.#store.run(sql, state ?? null, reason ?? null, digest ?? null, position?.run ?? null, at, row);
   }
 
-  putAction(at: At, [json, ...action]: LookedAction): void {
-    const [kind, subject, , , time] = action;
-    this.#insert(at, action);
-    if (at.position !== undefined || at.isLeft) this.#mark(at, "new", at.isLeft ? "left" : null);
-    this.#body.run(this.#seq, json);
-    if (time !== null) this.#noteTime(kind, time);
+  putAction(at: At, action: LookedAction): void {
+    this.#insert(at, action, "new", at.isLeft ? "left" : null);
+    const [, kind, subject] = action;
     if (kind === "resoldTicket") this.resoldBy.add(subject.charAt(0));
     const form = formOf(subject);
     if (form === subject) return;
@@ -135,8 +119,7 @@ export class RowsRead {
 
   /** What the corrected version of a bad row was accepted as. */
   putCorrected(at: At, { kind, subject, mark }: Corrected): void {
-    this.#insert(at, [kind, subject, baseOf(mark), null, null, null, null, null]);
-    this.#mark(at, "sent", "corrected");
+    this.#insert(at, [null, kind, subject, baseOf(mark), null, null, null, null, null], "sent", "corrected");
   }
 
   /** What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has no mark. */
@@ -146,29 +129,19 @@ export class RowsRead {
     const event = isOfEvent || typeof eventId !== "string" ? null : withoutNul(eventId);
     for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
       if (typeof id !== "string") continue;
-      this.#insert(at, [kind, withoutNul(`${letter}:${id}`), null, null, time, event, null, null]);
-      this.#mark(at, "bad", null);
+      const subject = withoutNul(`${letter}:${id}`);
+      this.#insert(at, [null, kind, subject, null, null, time, event, null, null], "bad", null);
     }
   }
 
-  #insert({ row, input }: At, action: StoredAction): void {
-    const [, , , , time] = action;
+  #insert({ row, input, position }: At, action: LookedAction, verdict: string, why: string | null): void {
+    const [, , , , , time] = action;
     this.#seq += 1;
     if (time !== null) this.#clock = time;
-    this.#action.run(this.#seq, this.#seq, row, input, ...action, this.#isByTime ? this.#clock : null);
-  }
-
-  /** Says of the last one that its row is bad, or from rejects. */
-  #mark({ position }: At, verdict: string, why: string | null): void {
+    this.#action.run(this.#seq, this.#seq, row, input, this.#isByTime ? this.#clock : null, ...action);
+    if (position === undefined && verdict === "new" && why === null) return;
     const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
     this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);
-  }
-
-  #noteTime(kind: ActionName, time: number): void {
-    const span = this.spans.get(kind);
-    if (span === undefined) this.spans.set(kind, { first: time, last: time });
-    else if (time < span.first || time > span.last)
-      this.spans.set(kind, { first: Math.min(span.first, time), last: Math.max(span.last, time) });
   }
 
   /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
@@ -184,7 +157,9 @@ export class RowsRead {
     return this.inputs.find((input) => input.readAs === readAs);
   }
 
+  /** Of a run that a position names. */
   async numberOfRun(id: string): Promise<number> {
+    this.hasPositions = true;
     for (const [number, known] of this.runs) if (known === id) return number;
     const number = (await this.#ledger?.run(id))?.number ?? -this.runs.size;
     this.runs.set(number, id);
@@ -192,8 +167,8 @@ export class RowsRead {
   }
 
   lineOf(row: number): SourceLine {
-    const { source, line } = this.#whereIs({ row, place: 0 });
-    return { source, line };
+    const { input, line } = this.#found(row);
+    return { source: this.inputs[input]?.name ?? "", line };
   }
 
   /** Whether the row is mapped by the actions of a source in the config. */
@@ -203,19 +178,18 @@ export class RowsRead {
 
   /** The data of an action. */
   dataOf(seq: number): Readonly<Record<string, unknown>> {
-    const found = this.#store.get<{ json: string }>("SELECT json FROM body WHERE seq = ?", seq);
+    const found = this.#store.get<{ json: string }>("SELECT json FROM action WHERE seq = ?", seq);
     return found === undefined ? {} : Object(parseJson(found.json)).data;
   }
 
-  /** Reports what is found of a row, at most as grave as `gravest`; an error makes the row bad. @returns whether it is one. */
-  add(of: OfRow, finding: Finding, gravest: "warn" | "error" = "error"): boolean {
-    const configured = this.problems.severityOf(finding.rule);
-    if (this.note(of, finding, configured === "error" ? gravest : configured) !== "error") return false;
+  /** Reports what is found of a row; an error makes the row bad. @returns whether it is one. */
+  add(of: Placed, finding: Finding): boolean {
+    this.note(of, finding, this.problems.severityOf(finding.rule));
     return this.spoil(of, finding);
   }
 
   /** Makes a row bad, where the rule is an error, for what is reported once of many rows. @returns whether it is. */
-  spoil(of: OfRow, finding: Finding): boolean {
+  spoil(of: Placed, finding: Finding): boolean {
     if (this.problems.severityOf(finding.rule) !== "error") return false;
     const reason = `${finding.rule}: ${finding.message}`;
     const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
@@ -224,20 +198,18 @@ export class RowsRead {
   }
 
   /** Reports what is found of a row, and leaves the row as it is. */
-  note(of: OfRow, finding: Finding, severity: Severity): Severity {
-    return severity === "off" ? severity : this.problems.add(this.#whereIs(of), finding, severity);
+  note({ row, place }: Placed, finding: Finding, severity: Severity): void {
+    if (severity === "off") return;
+    const { input, line, text } = this.#found(row);
+    const before = this.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
+    const { name = "", format = "cells" } = this.inputs[input] ?? {};
+    const where = { source: name, line, text, item: pointerTo(format, row - 1 - before), place };
+    this.problems.add(where, finding, severity);
   }
 
   #found(row: number): { readonly input: number; readonly line: number; readonly text: string } {
     const sql = "SELECT input, line, text FROM row WHERE row = ?";
     return this.#store.get(sql, row) ?? { input: 0, line: 0, text: "" };
-  }
-
-  #whereIs({ row, place }: OfRow): Where {
-    const { input, line, text } = this.#found(row);
-    const before = this.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
-    const { name = "", format = "cells" } = this.inputs[input] ?? {};
-    return { source: name, line, text, item: pointerTo(format, row - 1 - before), place };
   }
 }
 

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
-import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
+import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
 import type { Mapper } from "../map/mapper.ts";
 import type { FileFinding } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
@@ -57,21 +57,16 @@ interface Open {
   readonly file: InputFile;
   readonly format: ReadInput["format"];
   readonly reading: Reading;
-  readonly guards: readonly Guard[] | undefined;
   /** Rows that were read before it. */
   readonly before: number;
-  /** Its rows that gave actions. */
-  given: number;
 }
 
 /** An unusual row, with what the ledger knows of it. */
 interface Known extends Unusual {
   readonly position: Position | undefined;
   /** What the corrected version of a bad row was accepted as. */
-  readonly accepted: readonly Corrected[];
+  accepted: readonly Corrected[];
 }
-
-const USUAL = { position: undefined, isLeft: false, digest: undefined, accepted: [] };
 
 class Rows {
   readonly read: RowsRead;
@@ -89,8 +84,7 @@ class Rows {
     await using input = await openInput(file, openingOf(file));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = await readingOf(file, input);
-    const guards = await this.#guardsOf(reading);
-    const of: Open = { number, file, format: formatOf(input), reading, guards, before: this.read.read, given: 0 };
+    const of: Open = { number, file, format: formatOf(input), reading, before: this.read.read };
     const here = new Look(input, reading.mapper, this.#rulesFor(reading));
     await using thread = await this.#threadFor(of, here.understood);
     const look = thread ?? here;
@@ -102,13 +96,7 @@ class Rows {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
       onUnderstood(file, look.understood, this.read.read - of.before);
     }
-    this.#end(of, look.understood, look.whole);
-  }
-
-  /** What the ledger knows of how its source makes its actions; undefined where an earlier file is of the same. */
-  async #guardsOf({ readAs }: Reading): Promise<readonly Guard[] | undefined> {
-    if (this.read.inputs.some((input) => input.readAs === readAs)) return undefined;
-    return (await this.#options.ledger?.guard(readAs)) ?? [];
+    await this.#end(of, look.understood, look.whole);
   }
 
   #rulesFor({ readAs, allowEmpty }: Reading): Rules {
@@ -135,37 +123,33 @@ class Rows {
     read.read += batch.rows;
     read.isCut ||= batch.isCut;
     read.isUnfit ||= batch.isUnfit;
-    for (const rows of batch.skipReasons.values()) read.skipped += rows;
-    addTo(read.skipReasons, batch.skipReasons);
-    addTo(read.eventOnlyReasons, batch.eventOnlyReasons);
+    for (const [reason, rows] of batch.skipReasons) {
+      read.skipped += rows;
+      read.skipReasons.set(reason, (read.skipReasons.get(reason) ?? 0) + rows);
+    }
     this.#options.onRows(read.read, this.#bytes + batch.bytes);
   }
 
   async #know(unusual: Batch["unusual"]): Promise<ReadonlyMap<number, Known>> {
     const known = new Map<number, Known>();
     for (const [index, what] of unusual) {
-      const digest = what.isBad && what.digest !== undefined ? this.read.numberedDigest(what.digest) : what.digest;
-      known.set(index, { ...what, digest, position: await this.#positionOf(what), accepted: [] });
+      const { isBad, own } = what;
+      const digest = isBad && what.digest !== undefined ? this.read.numberedDigest(what.digest) : what.digest;
+      const position = own && { run: await this.read.numberOfRun(own.run), seq: own.seq };
+      known.set(index, { ...what, digest, position, accepted: [] });
     }
-    const digests = [...known.values()].flatMap(({ isBad, digest }) => (isBad && digest !== undefined ? [digest] : []));
-    const found = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
-    const accepted = Map.groupBy(found, ({ digest }) => digest);
-    for (const [index, what] of accepted.size === 0 ? [] : known)
-      if (what.isBad) known.set(index, { ...what, accepted: accepted.get(what.digest ?? "") ?? [] });
+    const bad = [...known.values()].filter(({ isBad, digest }) => isBad && digest !== undefined);
+    const digests = bad.map(({ digest = "" }) => digest);
+    const corrected = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
+    const accepted = Map.groupBy(corrected, ({ digest }) => digest);
+    for (const row of bad) row.accepted = accepted.get(row.digest ?? "") ?? [];
     return known;
-  }
-
-  /** Where a row of rejects was first read. */
-  async #positionOf({ own }: Unusual): Promise<Position | undefined> {
-    if (own === undefined) return undefined;
-    this.read.hasPositions = true;
-    return { run: await this.read.numberOfRun(own.run), seq: own.seq };
   }
 
   #store(of: Open, looked: Looked, what: Known | undefined): void {
     const { read } = this;
     const [index, line, text, actions] = looked;
-    const { position, isLeft, digest, accepted } = what ?? USUAL;
+    const { position, isLeft = false, digest, accepted = [] }: Partial<Known> = what ?? {};
     const at: At = { row: of.before + index + 1, input: of.number, line, text, position, isLeft, digest };
     if (accepted.length > 0) {
       read.putRow(at, "corrected");
@@ -175,7 +159,6 @@ class Rows {
       for (const action of what.attempted) read.putBad(at, action);
     } else {
       if (what !== undefined) read.problems.report(whereIs(of, looked), what.findings);
-      of.given += 1;
       read.putRow(at);
       for (const action of actions) read.putAction(at, action);
     }
@@ -200,27 +183,27 @@ class Rows {
   }
 
   /** Reports what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
-  #end(of: Open, { input, understanding }: Understood, { ofContent, ofRows, sha256 }: Whole): void {
-    const { limit, problems } = this.#options;
-    const { file, format, reading, guards = [], given } = of;
+  async #end(of: Open, { input, understanding }: Understood, whole: Whole): Promise<void> {
+    const { limit, problems, ledger } = this.#options;
+    const { file, format, reading } = of;
     const { readAs, isSource, made } = reading;
-    const changed: readonly FileFinding[] = mappingChanged(readAs, made, guards);
+    const isFirst = this.read.sourceOf(readAs) === undefined;
+    const guards = (isFirst ? await ledger?.guard(readAs) : undefined) ?? [];
     const rows = this.read.read - of.before;
     const isCut = this.read.read >= limit;
-    const found: FileFinding[] = [];
-    if (!isCut || rows > 0) found.push(...ofContent);
-    found.push(...[...changed, ...ofRows].filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
+    const found: FileFinding[] = isCut && rows === 0 ? [] : [...whole.ofContent];
+    const ofRows = [...mappingChanged(readAs, made, guards), ...whole.ofRows];
+    found.push(...ofRows.filter(({ isOfAllRows }: FileFinding) => !(isCut && isOfAllRows === true)));
     const isArray = input.format === "json";
     // An export of many rows is no payload.
-    if (isArray && understanding.used.length === 0 && given > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(given));
+    if (isArray && understanding.used.length === 0 && rows > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(rows));
     for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...finding } of found)
       if (problems.report({ source: file.name, line }, [finding])) this.read.isUnfit = true;
     this.#bytes += input.bytesRead;
-    const { name, path, compression } = file;
-    const { bytesRead: bytes, encoding, delimiter, headerLine, header } = input;
+    const { encoding, delimiter, header } = input;
     this.read.inputs.push({
-      ...{ name, path, format, compression, bytes, sha256, rows },
-      ...{ encoding, delimiter, headerLine, header, readAs, isSource, made, guards },
+      ...{ name: file.name, format, sha256: whole.sha256, rows, encoding, delimiter, header },
+      ...{ readAs, isSource, made, guards },
     });
   }
 }
@@ -247,7 +230,3 @@ const tooLong = (items: number): FileFinding => ({
   message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
   hint: "tickets stream splits it.",
 });
-
-function addTo(sums: Map<string, number>, counts: ReadonlyMap<string, number>): void {
-  for (const [reason, count] of counts) sums.set(reason, (sums.get(reason) ?? 0) + count);
-}

@@ -11,7 +11,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
  * one of `verdicts.ts`, or `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or
  * the run that it is held for, `reason` what its rejects say.
  *
- * What is long stands apart from what is changed. `spot`: in which chunk an action is, and where there.
+ * What is long stands last, behind what is changed. `spot`: in which chunk an action is, and where there.
  */
 const TABLES = `
 CREATE TABLE row (
@@ -21,9 +21,8 @@ CREATE TABLE row (
 CREATE TABLE action (
   seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
   mark TEXT, content TEXT, time INTEGER, event TEXT, owner TEXT, decimals INTEGER, place INTEGER NOT NULL, clock INTEGER,
-  verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT
+  verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT, json TEXT
 ) STRICT;
-CREATE TABLE body (seq INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT;
 CREATE TABLE spot (seq INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, place INTEGER NOT NULL) STRICT;
 CREATE TABLE event (id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE odd (form TEXT, subject TEXT, row INTEGER, PRIMARY KEY (form, subject)) STRICT, WITHOUT ROWID;

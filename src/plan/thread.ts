@@ -3,7 +3,7 @@
 import { on } from "node:events";
 import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
-import { Failure, type FailureCode } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import type { MapperOptions } from "../map/create-mapper.ts";
 import type { OpenInputOptions } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
@@ -22,16 +22,16 @@ export interface Job {
   readonly room: Int32Array<SharedArrayBuffer>;
 }
 
-/** What the thread gives. An error crosses the border as plain data. */
+/** What the thread gives; at its end how the file was understood, unless it could not be opened. */
 export type Message =
   | { readonly kind: "batch"; readonly batch: Batch }
-  | { readonly kind: "end"; readonly understood: Understood | undefined; readonly whole: Whole | Thrown };
+  | { readonly kind: "end"; readonly understood: Understood; readonly whole: Whole }
+  | { readonly kind: "thrown"; readonly understood: Understood | undefined; readonly thrown: Thrown };
 
-export interface Thrown {
-  readonly code: FailureCode | undefined;
-  readonly message: string;
-  readonly hint: string | undefined;
-  readonly stack: string | undefined;
+/** An error that crosses the border is no `Failure` any more: what it was stands beside it. */
+interface Thrown {
+  readonly error: unknown;
+  readonly failure: Pick<Failure, "code" | "message" | "hint"> | undefined;
 }
 
 /** So many batches keep either thread from waiting, and memory from growing. */
@@ -66,7 +66,7 @@ export class ThreadLook implements AsyncDisposable {
       // Whatever else ends it must not leave the program waiting.
       const messages = on(this.#worker, "message", { close: ["exit"], signal });
       for await (const [message] of messages as AsyncIterable<[Message]>) {
-        if (message.kind === "end") return this.#end(message);
+        if (message.kind !== "batch") return this.#end(message);
         yield message.batch;
         Atomics.add(this.#room, 0, 1);
         Atomics.notify(this.#room, 0);
@@ -78,10 +78,14 @@ export class ThreadLook implements AsyncDisposable {
     throw endedEarly();
   }
 
-  #end({ understood = this.understood, whole }: Extract<Message, { kind: "end" }>): void {
-    this.understood = understood;
-    if ("message" in whole) throw thrown(whole);
-    this.#whole = whole;
+  #end(message: Exclude<Message, { kind: "batch" }>): void {
+    this.understood = message.understood ?? this.understood;
+    if (message.kind === "end") {
+      this.#whole = message.whole;
+      return;
+    }
+    const { error, failure } = message.thrown;
+    throw failure === undefined ? error : new Failure(failure.code, failure.message, { hint: failure.hint });
   }
 
   /** After the last batch. */
@@ -96,9 +100,3 @@ export class ThreadLook implements AsyncDisposable {
 }
 
 const endedEarly = (): Failure => new Failure("internal", "A thread ended before its file did.");
-
-function thrown({ code, message, hint, stack }: Thrown): Error {
-  const error = code === undefined ? new Error(message) : new Failure(code, message, { hint });
-  if (stack !== undefined) error.stack = stack;
-  return error;
-}

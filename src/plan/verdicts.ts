@@ -35,11 +35,18 @@ export interface Item {
   readonly seq: number;
   readonly row: number;
   readonly input: number;
+  readonly place: number;
   readonly kind: ActionName;
+  readonly subject: string;
   /** Undefined of a bad row. */
   mark: string | undefined;
   readonly content: string;
   readonly time: number | undefined;
+  /** The event that it names itself, for a sale; else the one that its row names. */
+  readonly event: string | undefined;
+  readonly owner: string | undefined;
+  /** Of its price, as they are written. */
+  readonly decimals: number | undefined;
   /** `bad`: an invalid row would have given it. */
   verdict: Verdict | "bad";
   /** It was accepted in a corrected version of its row, which is bad. */
@@ -55,6 +62,8 @@ export interface Item {
   other: KnownAction | Item | undefined;
   /** What it is held for: a bad row, or an unfinished run. */
   heldBy: number | string | undefined;
+  /** What rejects say of one that is not sent. */
+  reason: string | undefined;
 }
 
 /** The first and the last time of one kind in the whole input. */
@@ -83,10 +92,13 @@ const isBefore = (one: Position, other: Position): boolean =>
 export function judge(items: readonly Item[], known: readonly KnownAction[], judging: Judging): void {
   const pending = known.filter(({ state }) => state === "pending");
   const accepted = pending.length === 0 ? known : known.filter(({ state }) => state === "sent");
-  if (pending.length > 0) holdPending(items, pending);
-  if (items.length === 1 || items.every(({ kind }) => kind === items[0]?.kind)) judgeKind(items, accepted, judging);
-  else for (const ofKind of Map.groupBy(items, ({ kind }) => kind).values()) judgeKind(ofKind, accepted, judging);
-  if (judging.mode !== "judge") sendAnyway(items, known, judging.mode);
+  // One that another run still sends is not sent by this one.
+  for (const item of pending.length === 0 ? [] : items) {
+    const same = pending.find(({ kind, mark }) => kind === item.kind && baseOf(mark) === item.mark);
+    if (same !== undefined && !item.isCorrected) hold(item, "pending", same.runId);
+  }
+  const kinds = items.length === 1 ? [items] : Map.groupBy(items, ({ kind }) => kind).values();
+  for (const ofKind of kinds) judgeKind(ofKind, accepted, judging);
   const [first] = pending;
   for (const item of items) if (first !== undefined && item.verdict === "new") hold(item, "pending", first.runId);
   holdForBad(items);
@@ -112,63 +124,42 @@ export function hold(item: Item, why: "bad" | "pending", heldBy: number | string
   return false;
 }
 
-/** One that another run still sends is not sent by this one. */
-function holdPending(items: readonly Item[], pending: readonly KnownAction[]): void {
-  for (const item of items) {
-    const { kind, mark } = item;
-    if (mark === undefined || item.isCorrected) continue;
-    const same = pending.find((one) => one.kind === kind && baseOf(one.mark) === mark);
-    if (same !== undefined) hold(item, "pending", same.runId);
-  }
-}
-
 /** What was accepted under a mark, however often it was resent: as it was said last. */
 type Accepted = ReadonlyMap<string, KnownAction>;
 
-function acceptedOf(kind: ActionName, known: readonly KnownAction[]): Accepted {
-  const accepted = new Map<string, KnownAction>();
-  for (const one of known) {
-    if (one.kind !== kind) continue;
-    const mark = baseOf(one.mark);
-    const other = accepted.get(mark);
-    if (other === undefined || isBefore(other.position, one.position)) accepted.set(mark, one);
-  }
-  return accepted;
-}
-
-function judgeKind(items: readonly Item[], known: readonly KnownAction[], judging: Judging): void {
-  const [first] = items;
-  if (first === undefined) return;
-  const accepted = acceptedOf(first.kind, known);
-  judgeMarks(items, accepted, new Again(first.kind, known));
+function judgeKind(items: readonly Item[], ofSubject: readonly KnownAction[], judging: Judging): void {
+  const { kind } = items[0] ?? {};
+  if (kind === undefined) return;
+  const known = ofSubject.filter((one) => one.kind === kind).sort(byPosition);
+  const accepted: Accepted = new Map(known.map((one) => [baseOf(one.mark), one]));
+  judgeMarks(items, accepted, againIn(known));
   judgeTimes(items, accepted, judging);
-  if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted, judging.isCut);
+  const newest = known.at(-1);
+  if (overwrites(kind) && newest !== undefined) judgeOrder(items, accepted, newest, judging.isCut);
+  if (judging.mode !== "judge") sendAnyway(items, known, judging.mode);
 }
 
-/** Whether what comes back was sent or adopted again: a person decided so. */
-class Again {
-  /** In the order in which they were read; none where nothing was sent twice. */
-  readonly #accepted: readonly KnownAction[];
-  /** Up to here each stands for an item. */
-  #at = 0;
+const byPosition = ({ position: one }: KnownAction, { position: other }: KnownAction): number =>
+  one.run - other.run || one.seq - other.seq;
 
-  constructor(kind: ActionName, known: readonly KnownAction[]) {
-    const ofKind = known.filter((one) => one.kind === kind);
-    const isAny = ofKind.some(({ mark }) => timesOf(mark) > 1);
-    this.#accepted = isAny ? ofKind.toSorted((one, other) => (isBefore(one.position, other.position) ? -1 : 1)) : [];
-  }
-
-  /** Whether one of this mark was accepted behind all that stand for the items before. Each stands for one item. */
-  has(mark: string): boolean {
-    const found = this.#accepted.findIndex((one, at) => at >= this.#at && baseOf(one.mark) === mark);
-    if (found === -1) return false;
-    this.#at = found + 1;
-    return true;
-  }
+/**
+ * Whether what comes back was sent or adopted again: a person decided so. Asked of one mark after the other: each that was
+ * accepted stands for one item, and those behind it for what comes behind that.
+ *
+ * @param known in the order in which they were read.
+ */
+function againIn(known: readonly KnownAction[]): (mark: string) => boolean {
+  const accepted = known.some(({ mark }) => timesOf(mark) > 1) ? known : [];
+  let from = 0;
+  return (asked) => {
+    const found = accepted.findIndex(({ mark }, at) => at >= from && baseOf(mark) === asked);
+    if (found !== -1) from = found + 1;
+    return found !== -1;
+  };
 }
 
 /** Sent, changed, or unclear, by marks alone. */
-function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): void {
+function judgeMarks(items: readonly Item[], accepted: Accepted, isAgain: (mark: string) => boolean): void {
   /** The first item of each mark. */
   const here = new Map<string, Item>();
   for (const [at, item] of items.entries()) {
@@ -177,7 +168,7 @@ function judgeMarks(items: readonly Item[], accepted: Accepted, again: Again): v
     const first = here.get(mark);
     const known = accepted.get(mark);
     const isRepeated = items[at - 1]?.mark === mark;
-    const wasAccepted = !isRepeated && again.has(mark);
+    const wasAccepted = !isRepeated && isAgain(mark);
     if (item.isLeft && (known === undefined || (comesBack(mark) && isBefore(known.position, item.position)))) {
       set(item, "unclear", "left", known);
     } else if (first !== undefined) {
@@ -238,12 +229,11 @@ function missingOf(items: readonly Item[], accepted: Accepted, spanOf: Judging["
 }
 
 /** Among actions of which the last decides, nothing is sent behind a later one. */
-function judgeOrder(items: readonly Item[], accepted: Accepted, isCut: boolean): void {
-  const newest = latestBy(accepted, (one, other) => isBefore(other.position, one.position));
-  if (newest === undefined) return;
+function judgeOrder(items: readonly Item[], accepted: Accepted, newest: KnownAction, isCut: boolean): void {
   const last = baseOf(newest.mark);
-  const latest = latestBy(accepted, (one, other) => Number(one.time ?? -1) > Number(other.time ?? -1));
-  const lastTime = latest?.time === undefined ? undefined : Number(latest.time);
+  const timed = [...accepted.values()].filter(({ time }) => time !== undefined);
+  const latest = timed.sort((one, other) => Number(one.time) - Number(other.time)).at(-1);
+  const lastTime = latest === undefined ? undefined : Number(latest.time);
   const isLastHere = items.some(({ mark }) => mark === last);
   let behind: KnownAction | undefined;
   for (const item of items.toReversed()) {
@@ -268,37 +258,24 @@ function judgeOrder(items: readonly Item[], accepted: Accepted, isCut: boolean):
     set(end, "unclear", "came-back", newest);
 }
 
-function latestBy(
-  accepted: Accepted,
-  isLater: (one: KnownAction, other: KnownAction) => boolean,
-): KnownAction | undefined {
-  let latest: KnownAction | undefined;
-  for (const one of accepted.values()) if (latest === undefined || isLater(one, latest)) latest = one;
-  return latest;
-}
-
 /** A person says of all this that it is new, or that it is known. A mark that was used before gets the next number. */
 function sendAnyway(items: readonly Item[], known: readonly KnownAction[], mode: "resend" | "adopt"): void {
   const times = new Map<string, number>();
-  const nameOf = (kind: ActionName, mark: string): string => `${kind} ${mark}`;
-  for (const { kind, mark } of known) {
-    const name = nameOf(kind, baseOf(mark));
-    times.set(name, Math.max(times.get(name) ?? 0, timesOf(mark)));
-  }
+  for (const { mark } of known) times.set(baseOf(mark), Math.max(times.get(baseOf(mark)) ?? 0, timesOf(mark)));
   const taken = new Set<string>();
   for (const item of items) {
-    const { kind, mark, verdict } = item;
+    const { mark, verdict } = item;
     if (mark === undefined || item.isCorrected || verdict === "held" || verdict === "bad") continue;
-    const name = nameOf(kind, mark);
     // Rejects hold what was left; a row that was sent since stays there, and is not sent once more with the next ones.
-    const isDone = verdict === "sent" && (mode === "adopt" || item.isFromRejects || taken.has(name));
-    taken.add(name);
+    const isDone = verdict === "sent" && (mode === "adopt" || item.isFromRejects || taken.has(mark));
+    taken.add(mark);
     if (isDone) continue;
-    const before = times.get(name) ?? 0;
+    const before = times.get(mark) ?? 0;
     const isSame = mode === "adopt" && verdict === "changed"; // what is known gets the content of now
-    times.set(name, isSame ? before : before + 1);
+    const now = isSame ? before : before + 1;
+    times.set(mark, now);
     set(item, "new", undefined, undefined);
     if (mode === "resend" && verdict !== "new") item.why = verdict === "sent" ? "again" : "asked";
-    item.mark = resentMark(mark, isSame ? before : before + 1);
+    item.mark = resentMark(mark, now);
   }
 }

@@ -117,7 +117,6 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     },
     retract: (actions) => mapper.retract?.(actions),
     beside: (row) => mapper.beside(row),
-    blankBelow: (field) => mapper.blankBelow?.(field) ?? [],
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

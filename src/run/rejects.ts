@@ -31,11 +31,10 @@ export async function writeNotSent(
 ): Promise<readonly string[]> {
   const behindAll = (now?.() ?? new Date()).getTime() * PLACES_PER_MS;
   function* rows(): Generator<OpenRow> {
-    for (const { input, line, text, reason, digest, state, position } of plan.notSent()) {
-      if (state === "changed" || state === "late") continue;
+    for (const { input, line, text, reason, digest, isUnclear, position } of plan.notSent()) {
       const { run = of.id, seq } = position;
       const place = run === undefined ? { run: of.last?.run ?? NO_RUN, seq: behindAll + seq } : { run, seq };
-      yield { input, line, text, reason, key: rowKeyText({ digest, isUnclear: state === "unclear", ...place }) };
+      yield { input, line, text, reason, key: rowKeyText({ digest, isUnclear, ...place }) };
     }
   }
   const { output, safeCsv } = of;

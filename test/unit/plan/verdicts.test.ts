@@ -94,7 +94,8 @@ function itemOf(given: Partial<Item>): Item {
   return {
     ...{ seq: 1, row: 1, input: 0, kind: "updateTicket", mark: "", content: "", time: undefined, verdict: "new" },
     ...{ isCorrected: false, isFromRejects: false, isLeft: false, position: { run: THIS_RUN, seq: given.seq ?? 1 } },
-    ...{ why: undefined, other: undefined, heldBy: undefined },
+    ...{ why: undefined, other: undefined, heldBy: undefined, reason: undefined },
+    ...{ place: given.seq ?? 1, subject: "t:T", event: undefined, owner: undefined, decimals: undefined },
     ...given,
   };
 }
