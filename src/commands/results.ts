@@ -9,7 +9,6 @@ import type { Ledger, Run } from "../ledger/ledger.ts";
 import { statusCommand } from "../next-command.ts";
 import { knownLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
-import { refuseCompressed } from "../run/outputs.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
 import { hasPromises, runOfResults } from "../run/runs.ts";
 import { cleanText, count, displayPath } from "../text.ts";
@@ -66,7 +65,6 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   else {
     const path = resolve(cwd, output);
     const shown = displayPath(path, cwd);
-    refuseCompressed(path, cwd, false);
     await refuseExisting(path, shown);
     let lines = 0;
     const counted = async function* (): AsyncGenerator<string> {

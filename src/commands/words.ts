@@ -47,10 +47,6 @@ const WORDS: Words = {
     reporter.info(
       `Wrote the missing promises of run ${run} to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
     ),
-  "output was moved here": ({ path, from }, { reporter, cwd }) =>
-    reporter.info(
-      `${displayPath(path, cwd)} was moved here from ${displayPath(from, cwd)}; new promises are appended to it.`,
-    ),
   "output set aside": ({ path, aside }, { reporter, cwd }) =>
     reporter.warn(`${displayPath(path, cwd)} was set aside as ${displayPath(aside, cwd)}.`),
   "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
@@ -91,10 +87,10 @@ const WORDS: Words = {
   },
   "closing run": sayClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
-  "nothing to settle": ({ run, chunk, before, isOtherwise }, { reporter }) => {
+  "nothing to settle": ({ run, chunk, before, decision }, { reporter }) => {
     const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
     if (before === undefined) reporter.info(`${what} has nothing to settle.`);
-    else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
+    else if (before.decision !== decision) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
     else reporter.info(settledBefore(run, before));
   },
   "chunk settled": ({ chunk, decision, first, rest, late }, { reporter }) => {

@@ -554,12 +554,9 @@ export interface Notes {
   /** Of a night that entered nothing. */
   noteLearnt(learnt: Learnt): Promise<void>;
   output(path: string, machine?: string): Promise<Output | undefined>;
-  outputs(filter: { readonly run: number } | { readonly length: number }): Promise<readonly Output[]>;
-  /**
-   * What a file holds now. `written`: promises of these chunks are in it, and with `isNew` it is the run's file from now on.
-   * `replaces` names a path under which it was known: it was moved.
-   */
-  noteOutput(output: Output, of?: { readonly written?: Written; readonly replaces?: string }): Promise<void>;
+  outputsOf(run: number): Promise<readonly Output[]>;
+  /** What a file holds now: also the promises of these chunks, and with `isNew` it is the run's file from now on. */
+  noteOutput(output: Output, written?: Written): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */
   noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
   /** Of these commands; `succeeded`: of those that ended with 0; `worked`: not of those that ended in a usage error. */

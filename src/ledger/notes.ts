@@ -50,15 +50,10 @@ export const noteMethods = (database: Database): Notes => ({
 
   output: async (path, machine = HERE) =>
     (await selectOutputs(database, sql`path = ${path} AND machine = ${machine}`))[0],
-  outputs: (filter) =>
-    selectOutputs(database, "run" in filter ? sql`run = ${filter.run}` : sql`length = ${filter.length}`),
-  noteOutput: (output, { written, replaces } = {}) =>
+  outputsOf: (run) => selectOutputs(database, sql`run = ${run}`),
+  noteOutput: (output, written) =>
     database.write(async (session) => {
       const { path, kind, length, mtimeNs, digest, input, machine = HERE } = output;
-      if (replaces !== undefined) {
-        await session.run(sql`DELETE FROM outputs WHERE path = ${replaces} AND machine = ${machine}`);
-        await session.run(sql`UPDATE runs SET output = ${path} WHERE output = ${replaces}`);
-      }
       const row = { machine, path, kind, length, mtimeNs, digest, run: output.run, input };
       await session.run(insertInto("outputs", row, ["machine", "path"]));
       if (written === undefined) return;

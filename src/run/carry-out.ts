@@ -40,7 +40,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { ledger, environment } = session;
   const { progress } = context;
   await ledger.doubtVanished(run.number, new Date().toISOString());
-  await using promises = await openPromises(context, ledger, run, environment);
+  await using promises = await openPromises(context, session, run);
   const before = await ledger.counts(run.number);
   const beganAt = performance.now();
   const chunks = before.chunks - before.decidedChunks;
@@ -98,40 +98,28 @@ async function sendUntilStopped(
   writePromises: (chunk: number) => Promise<void>,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
+  const { ledger } = session;
+  const isLeft = async (): Promise<boolean> =>
+    (await ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
   const waiting = await questionsOf(session, run);
   if (waiting.length > 0) return waiting;
-  await using lanes = await lanesOf(session, run);
-  if (lanes === undefined) return [FINISHED];
+  if (!(await isLeft())) return [FINISHED];
+  await using worker = await startWorker(session);
+  const planned = await plannedLanes(ledger, run.number);
+  // The person who started this has looked at what was refused.
+  if (worker !== undefined && run.exitCode === EXIT_CODES.refused)
+    await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
+  const lanes = worker === undefined ? planned : claimedLanes(ledger, worker, run, Math.max(1, planned.atOnce));
   const sent = await sendFrom(context, { ...options, lanes, writePromises });
   // Others may have found what a person has to decide about; an answer may leave several doubts.
   const isKnown = (number: number): boolean => sent.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
   const found = (await questionsOf(session, run)).filter(({ chunk }) => !isKnown(chunk.chunk));
-  const isLeft = (await session.ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
+  const isOpen = await isLeft();
   // A stop that came behind the last answer stopped nothing.
-  const own = sent.filter(({ kind }) => kind !== "finished" && (isLeft || kind !== "stopped"));
+  const own = sent.filter(({ kind }) => kind !== "finished" && (isOpen || kind !== "stopped"));
   if (found.length > 0) return [...own.filter((stop) => !isElsewhere(stop)), ...found];
   if (own.length > 0) return own;
-  return [isLeft ? { kind: "stopped", by: "elsewhere" } : FINISHED];
-}
-
-/** What is left of a run, shared with workers where others may send it; undefined where nothing is. */
-async function lanesOf(
-  { ledger, environment, command }: Session,
-  run: Run,
-): Promise<(LaneSource & AsyncDisposable) | undefined> {
-  const planned = await plannedLanes(ledger, run.number);
-  const { workers } = ledger;
-  if (workers === undefined)
-    return planned.atOnce === 0 ? undefined : { ...planned, [Symbol.asyncDispose]: async () => undefined };
-  if ((await workers.openLanes(run.number)).length === 0) return undefined;
-  // The person who started this has looked at what was refused.
-  if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
-  const worker = await startWorker(workers, environment, command);
-  const lanes = Math.max(1, planned.atOnce);
-  return {
-    ...claimedLanes(ledger, workers, run, worker.number, { lanes }),
-    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
-  };
+  return [isOpen ? { kind: "stopped", by: "elsewhere" } : FINISHED];
 }
 
 type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;

@@ -1,60 +1,53 @@
 /** A checked plan becomes a run of the ledger; what the user says is known already is only recorded. */
 
-import { createHash, randomBytes } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
-import type { Plan, PlanOptions } from "../plan/plan.ts";
+import type { Plan } from "../plan/plan.ts";
 import { machineOf } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
 import type { CheckedInput } from "./progress.ts";
 import { toRejectsInput, writeNotSent } from "./rejects.ts";
+import { namedRun } from "./runs.ts";
 import { byUser, type Session } from "./session.ts";
-import type { Settings } from "./settings.ts";
-import { type InputOptions, inputFlags } from "./validate.ts";
+import type { StreamSettings } from "./stream.ts";
+import { inputFlags } from "./validate.ts";
 
-const PLANS = "plan-";
-
-/** Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. */
-export const planFolder = ({ ledgerPath }: Environment): string =>
-  join(dirname(ledgerPath), `${PLANS}${randomBytes(4).toString("hex")}`);
-
-/** Removes plans that killed processes left. The caller holds the environment's lock. */
-export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void> {
-  const folder = dirname(ledgerPath);
-  makeFolder(folder, { mode: 0o700 });
-  for (const name of await readdir(folder))
-    if (name.startsWith(PLANS))
-      await rm(join(folder, name), { recursive: true, force: true }).catch((cause: unknown) => {
-        throw new Failure("storage", `${join(folder, name)} can't be removed (${errorCode(cause)}).`, {
-          nothingSent: true,
-          hint: "A command that was killed left it. Check the disk and the permissions of the folder.",
-          cause,
-        });
-      });
+/**
+ * Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. The caller holds the
+ * environment's lock, so what lies there was left by a command that was killed, and is removed.
+ */
+export async function emptyPlanFolder({ ledgerPath }: Environment): Promise<string> {
+  const folder = join(dirname(ledgerPath), "plan-input");
+  await rm(folder, { recursive: true, force: true }).catch((cause: unknown) => {
+    throw new Failure("storage", `${folder} can't be removed (${errorCode(cause)}).`, {
+      nothingSent: true,
+      hint: "A command that was killed left it. Check the disk and the permissions of the folder.",
+      cause,
+    });
+  });
+  return folder;
 }
 
-/** What the ledger keeps of a plan. @param of `last`: the run before it. */
-export function toRun(
+/** What the ledger keeps of a plan. */
+export async function toRun(
   { cwd, now }: RunContext,
-  options: InputOptions & {
-    readonly settings: Settings;
-    readonly mode: PlanOptions["mode"];
-  },
+  options: StreamSettings,
   { plan, problems, isNews }: CheckedInput,
   ledger: Ledger,
-  { output, last }: { readonly output: string | undefined; readonly last: Run | undefined },
-): NewRun {
+  output: string | undefined,
+): Promise<NewRun> {
   const { errors, warnings } = problems;
+  const { name: environment, safeCsv } = options.settings.environment;
   return {
-    run: idOfRun(ledger, last, plan),
+    run: await idOfRun(ledger, plan),
     createdAt: (now?.() ?? new Date()).toISOString(),
-    environment: options.settings.environment.name,
+    environment,
     output: options.mode === "adopt" ? undefined : output,
     inputs: plan.inputs.map((input) => {
       const { readAs: source, sha256, rows } = input;
@@ -67,7 +60,7 @@ export function toRun(
     options: {
       directory: cwd,
       machine: machineOf(ledger) ?? null,
-      safeCsv: options.settings.environment.safeCsv,
+      safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
       reportsChange: isNews,
@@ -79,27 +72,25 @@ export function toRun(
 }
 
 /** The same for a command that is given once more, so that rejects which a killed one wrote are known as this run's. */
-function idOfRun({ instance }: Ledger, last: Run | undefined, { inputs }: Plan): string {
-  const of = [instance, last?.run, inputs.map(({ name, sha256 }) => [name, sha256])];
+async function idOfRun(ledger: Ledger, { inputs }: Plan): Promise<string> {
+  const [last] = await ledger.runs({ last: 1 });
+  const of = [ledger.instance, last?.run, inputs.map(({ name, sha256 }) => [name, sha256])];
   return createHash("sha256").update(JSON.stringify(of)).digest("hex").slice(0, 8);
 }
 
 /** After it resolves, the run and its chunks are in the ledger, its rejects are written, and the plan's file is gone. */
 export async function enterRun(
   context: RunContext,
-  ledger: Ledger,
+  { ledger, environment }: Session,
   run: NewRun,
   plan: Plan,
-  last: Run | undefined,
 ): Promise<Run> {
-  const safeCsv = run.options.safeCsv === true;
-  const rejects = await writeNotSent(context, ledger, plan, { output: run.output, safeCsv, last, id: run.run });
+  const { safeCsv } = environment;
+  const rejects = await writeNotSent(context, ledger, plan, { output: run.output, safeCsv, id: run.run });
   crashPoint("planned");
   await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, plan.chunks(), plan.byKey());
-  const entered = await ledger.run(run.run);
-  if (entered === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
   plan[Symbol.dispose]();
-  return entered;
+  return namedRun(ledger, run.run, environment);
 }
 
 /** After it resolves, the new actions of the plan count as sent. */
@@ -110,6 +101,5 @@ export async function adoptRun(
   reason: string | undefined,
 ): Promise<void> {
   await ledger.adopt(run, plan.byKey(), { ...byUser(reason), at: run.createdAt });
-  const adopted = await ledger.run(run.run);
-  if (adopted !== undefined) await noteInJournal(environment, ledger, adopted, plan.actions.new);
+  await noteInJournal(environment, ledger, await namedRun(ledger, run.run, environment), plan.actions.new);
 }

@@ -1,13 +1,12 @@
 /** The ledger of an environment, and its lock. */
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
-import { cleanText } from "../text.ts";
 import type { RunContext } from "./context.ts";
 
 /** The environment's lock among those of its ledger. */
@@ -28,25 +27,13 @@ type Patience = keyof typeof PATIENCE_MS;
 /** Who hears that a database is away, and can stop waiting for it. */
 type Hearer = Pick<RunContext, "stop" | "progress">;
 
-function placeOf(
-  { ledgerPath: path, ledgerServer: server }: Environment,
-  patience: Patience,
-  hearer?: Hearer,
-): LedgerPlace {
+function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patience: Patience, hearer?: Hearer): LedgerPlace {
   if (server === undefined) return { kind: "sqlite", path };
-  const { url, isTls } = server.address();
+  const patienceMs = PATIENCE_MS[patience];
   return {
-    ...{
-      kind: "postgres",
-      url,
-      isTls,
-      schema: server.schema,
-      shown: describeLedgerServer(server),
-      application: "tickets",
-    },
-    patienceMs: PATIENCE_MS[patience],
-    connectTimeoutMs: Math.min(10_000, PATIENCE_MS[patience]),
-    signal: hearer?.stop,
+    ...{ kind: "postgres", schema: server.schema, shown: describeLedgerServer(server), application: "tickets" },
+    ...server.address(),
+    ...{ patienceMs, connectTimeoutMs: Math.min(10_000, patienceMs), signal: hearer?.stop },
     onAway: (isAway) => hearer?.progress.happened({ kind: "database away", isAway }),
   };
 }
@@ -61,24 +48,9 @@ export async function findLedgerOf(
   patience: Patience = "reading",
   hearer?: Hearer,
 ): Promise<Ledger | undefined> {
-  const place = placeOf(environment, patience, hearer);
-  if (place.kind === "sqlite") refuseFileAsFolder(place.path);
   // What a sandbox that is not running belongs to is not known.
-  return findLedger({ place, boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl });
-}
-
-/** That no ledger is below a file says nothing about what was sent. */
-function refuseFileAsFolder(path: string): void {
-  let above = dirname(path);
-  while (!existsSync(above) && above !== dirname(above)) above = dirname(above);
-  if (!existsSync(above) || statSync(above).isDirectory()) return;
-  throw new Failure(
-    "usage",
-    `${cleanText(above, 300)} is a file, and the ledger ${cleanText(path, 300)} can't be below it.`,
-    {
-      hint: "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR and stateDir in the config say where state is kept: name a folder.",
-    },
-  );
+  const boundTo = environment.kind === "sandbox" ? undefined : environment.baseUrl;
+  return findLedger({ place: placeOf(environment, patience, hearer), boundTo });
 }
 
 /** The environment's ledger, read-only. @throws Failure `usage` where there is none yet. */

@@ -52,6 +52,12 @@ export async function lostRunsOf(
   return lacking.length === 0 ? undefined : lostRuns(lacking, environment, cwd);
 }
 
+/** @throws Failure `usage` where the ledger does not know everything that was sent from here. */
+export async function refuseLostRuns(environment: Environment, ledger: Ledger | undefined, cwd: string): Promise<void> {
+  const lost = await lostRunsOf(environment, ledger, cwd);
+  if (lost !== undefined) throw lost;
+}
+
 /** How many runs are listed one by one. */
 const SHOWN = 5;
 

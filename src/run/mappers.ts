@@ -78,14 +78,8 @@ export function createMappers(options: MapperOptions): Mappers {
     }
     const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
     const made = source === undefined ? [] : madeBy(source.config, action);
-    const about = {
-      ...{
-        readAs,
-        allowEmpty: source?.config.allowEmpty === "true",
-        isSource: source?.config.actions !== undefined,
-        made,
-      },
-    };
+    const allowEmpty = source?.config.allowEmpty === "true";
+    const about = { readAs, allowEmpty, isSource: source?.config.actions !== undefined, made };
     if (onRow === undefined) return { mapper, mapping, ...about };
     const from = { file, header, source: source?.config, mapper };
     return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };

@@ -13,6 +13,7 @@ import { displayPath } from "../text.ts";
 import { inspectOutput, isPlainFile, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
 import type { PromiseWriter, WhyElsewhere } from "../write/promise-file.ts";
 import type { RunContext } from "./context.ts";
+import type { Session } from "./session.ts";
 
 /** The promises file of the working folder where none is named. */
 export const defaultOutput = (environment: string): string => `promises.${environment}.ndjson`;
@@ -37,30 +38,16 @@ export async function refuseReadOnlyFolder(cwd: string): Promise<void> {
   });
 }
 
-/** @throws Failure `usage` for a name that says that the file is compressed. */
-export function refuseCompressed(path: string, cwd: string, isToSend: boolean): void {
-  const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
-  if (plain === undefined) return;
-  const message = `${displayPath(path, cwd)} ends in ${ending}, and promises are not written compressed.${isToSend ? "" : " Nothing was written."}`;
-  throw new Failure("usage", message, {
-    nothingSent: isToSend,
-    hint: `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.`,
-  });
-}
-
-/** Makes sure, before anything is sent, that the promises have a place to go. */
+/** Makes sure, before anything is sent, that the promises have a place to go. @param moveAside a file that is in the way. */
 export async function makeWayForOutput(
-  context: RunContext,
-  ledger: Ledger,
-  environment: Environment,
+  { cwd, progress }: RunContext,
+  { ledger, environment }: Session,
   path: string,
-  options: { readonly moveAside: boolean },
+  moveAside: boolean,
 ): Promise<void> {
-  const { cwd, progress } = context;
   const name = displayPath(path, cwd);
   const refuse = (why: string, hint = "Name another file with --output.", cause?: unknown): Failure =>
     new Failure("usage", `${name} ${why}`, { nothingSent: true, hint, cause });
-  refuseCompressed(path, cwd, true);
   if (dirname(path) === dirname(environment.ledgerPath))
     throw refuse("would lie in the folder of the ledger, which is kept by tickets alone.");
   makeOutputFolder(path);
@@ -68,13 +55,9 @@ export async function makeWayForOutput(
     throw refuse(`can't be written: the folder ${displayPath(dirname(path), cwd)} is not writable.`, undefined, cause);
   });
   const state = await inspectOutput(ledger, path, "promises");
-  if (state.state === "ours" && state.movedFrom !== undefined) {
-    await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
-    progress.happened({ kind: "output was moved here", path, from: state.movedFrom });
-  }
   const why = state.state === "strange" ? state.why : await otherColumns(path, state, environment.safeCsv);
   if (why === undefined) return;
-  if (!options.moveAside)
+  if (!moveAside)
     throw refuse(
       `is not appended to: ${why}.`,
       `If it holds what ${environment.name} was sent, import it first: ${importCommand(environment, name)}\nElse name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).`,
@@ -105,23 +88,21 @@ const OUTPUT_WAIT_MS = 60_000;
  * @param waitMs where another process writes the same file.
  */
 export async function openPromises(
-  context: RunContext,
-  ledger: Ledger,
+  { progress, cwd, promisesTo: stream, stop: signal }: RunContext,
+  { ledger, environment }: Pick<Session, "ledger" | "environment">,
   run: Run,
-  environment: Pick<Environment, "name">,
   waitMs = OUTPUT_WAIT_MS,
 ): Promise<PromiseWriter> {
   const { openPromiseFile, openPromiseStream } = await import("../write/promise-file.ts");
-  const { progress, cwd, promisesTo: stream, stop: signal } = context;
   const { output } = run;
   const elsewhere = (path: string, why: WhyElsewhere): void =>
     progress.happened({ kind: "promises go elsewhere", path, why });
   const of = { ledger, run, cwd, elsewhere };
   if (output !== undefined) {
     // Where workers send, a command may follow a run that another one writes.
+    const names = { name: `output ${hostname()} ${output}`, what: displayPath(output, cwd) };
     const command = `promises of run ${run.run}`;
-    const names = { name: `output ${hostname()} ${output}`, what: displayPath(output, cwd), command };
-    const lock = ledger.workers && (await ledger.lock({ ...names, waitMs, signal }));
+    const lock = ledger.workers && (await ledger.lock({ ...names, command, waitMs, signal }));
     return openPromiseFile({ ...of, lock }, output);
   }
   const toFile = (because: "output taken" | "reader gone"): Promise<PromiseWriter> => {

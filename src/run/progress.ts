@@ -72,7 +72,6 @@ export type RunEvent =
   | { readonly kind: "earlier run comes first"; readonly run: string }
   /** What was answered of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
-  | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
   | { readonly kind: "output set aside"; readonly path: string; readonly aside: string }
   | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
   /** What is left of it is about to be sent. `isResumed`: an earlier command began it. */
@@ -93,10 +92,10 @@ export type RunEvent =
       readonly run: string;
       /** That was asked about. */
       readonly chunk: number | undefined;
-      /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
+      /** What was decided last about that chunk, or about the run. */
       readonly before: Settlement | undefined;
-      /** It was decided otherwise than is asked now. */
-      readonly isOtherwise: boolean;
+      /** What was asked now. */
+      readonly decision: Settlement["decision"];
     }
   | {
       readonly kind: "chunk settled";

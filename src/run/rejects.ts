@@ -16,30 +16,25 @@ const PLACES_PER_MS = 1000;
  * Rows that are reported and not sent go into rejects at once: it can be done again where the process is killed.
  * Those of a night that enters no run stand behind all that the last run sent, one such night behind the other.
  *
- * @param of `id`: of the run that is entered next, if one is; `last`: the one before it.
+ * @param of `id`: of the run that is entered next, if one is.
  */
 export async function writeNotSent(
-  { cwd, now }: RunContext,
+  { cwd: directory, now }: RunContext,
   ledger: Ledger,
   plan: Plan,
-  of: {
-    readonly output: string | undefined;
-    readonly safeCsv: boolean;
-    readonly last: Run | undefined;
-    readonly id?: string;
-  },
+  of: { readonly output: string | undefined; readonly safeCsv: boolean; readonly id?: string },
 ): Promise<readonly string[]> {
+  const { id, ...how } = of;
+  const [last] = await ledger.runs({ last: 1 });
   const behindAll = (now?.() ?? new Date()).getTime() * PLACES_PER_MS;
   function* rows(): Generator<OpenRow> {
     for (const { input, line, text, reason, digest, isUnclear, position } of plan.notSent()) {
-      const { run = of.id, seq } = position;
-      const place = run === undefined ? { run: of.last?.run ?? NO_RUN, seq: behindAll + seq } : { run, seq };
+      const { run = id, seq } = position;
+      const place = run === undefined ? { run: last?.run ?? NO_RUN, seq: behindAll + seq } : { run, seq };
       yield { input, line, text, reason, key: rowKeyText({ digest, isUnclear, ...place }) };
     }
   }
-  const { output, safeCsv } = of;
-  const inputs = plan.inputs.map(toRejectsInput);
-  const files = await writeRejects({ ledger, inputs, directory: cwd, output, safeCsv, rows });
+  const files = await writeRejects({ ledger, inputs: plan.inputs.map(toRejectsInput), directory, ...how, rows });
   crashPoint("rejects placed");
   return files;
 }

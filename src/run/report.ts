@@ -1,7 +1,7 @@
 /** A report: where its file may be, looked at before anything is sent; and its figures beside the summary, all from the ledger. */
 
 import { constants } from "node:fs";
-import { access, lstat, open, realpath, stat } from "node:fs/promises";
+import { access, open, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
@@ -48,24 +48,17 @@ export async function reportPath(
     );
   });
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined && (await lstat(path).catch(() => undefined))?.isSymbolicLink())
-    throw refuse(`${shown} is a link to a file that does not exist.`, "Name another file, or remove the link.");
-  const isFree = found === undefined || found.size === 0;
   // A device or a pipe takes what is written.
-  if (!found?.isDirectory() && (isFree || !found.isFile())) return path;
-  const beginning = await readBeginning(path, Buffer.byteLength(REPORT_MARK)).catch((cause: unknown) => {
-    throw refuse(`${shown} can't be read, so it is not known what it is (${errorCode(cause)}).`, undefined, cause);
-  });
-  if (beginning === REPORT_MARK) return path;
+  const isFree = found === undefined || (found.isFile() ? found.size === 0 : !found.isDirectory());
+  if (isFree || (found.isFile() && (await isReport(path)))) return path;
   throw refuse(`${shown} is not replaced: it is no report of tickets.`, "Name another file, or move this one away.");
 }
 
-/** The first bytes of a file, as text. */
-async function readBeginning(path: string, length: number): Promise<string> {
+async function isReport(path: string): Promise<boolean> {
   await using file = await open(path, "r");
-  const bytes = Buffer.alloc(length);
-  const { bytesRead } = await file.read(bytes, 0, length, 0);
-  return bytes.toString("utf8", 0, bytesRead);
+  const mark = Buffer.from(REPORT_MARK);
+  const { buffer } = await file.read(Buffer.alloc(mark.length), 0, mark.length, 0);
+  return buffer.equals(mark);
 }
 
 export interface RunFigures extends RunDetails {
@@ -134,12 +127,12 @@ async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "b
       byWords.set(words, rejection);
       rejection.actions += 1;
     }
+  const idOf = ({ eventId = "" }: EventCount): string => eventId;
   return {
     byEvent: [...byEvent.values()].sort(
-      (one, other) => other.problems - one.problems || other.actions - one.actions || byId(one, other),
+      (one, other) =>
+        other.problems - one.problems || other.actions - one.actions || (idOf(one) < idOf(other) ? -1 : 1),
     ),
     rejections: [...byWords.values()].sort((one, other) => other.actions - one.actions),
   };
 }
-
-const byId = ({ eventId: one = "" }: EventCount, { eventId: other = "" }: EventCount): number => (one < other ? -1 : 1);

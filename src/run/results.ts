@@ -26,14 +26,10 @@ export interface ImportedFile extends Imported {
 }
 
 function refuseNoFile(name: string, path: string): void {
-  const refuse = (what: string, hint: string): Failure =>
-    new Failure("usage", `${what} Nothing was imported.`, { hint });
-  const shown = cleanText(name, 300);
-  if (name === "") throw refuse("A file name is empty.", "Was a variable not set?");
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined)
-    throw refuse(`There is no file ${shown}.`, "A relative path begins in the folder that the command runs in.");
-  if (found.isDirectory()) throw refuse(`${shown} is a directory, not a file.`, "Name the file in it.");
+  if (name !== "" && statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) return;
+  throw new Failure("usage", `There is no file ${cleanText(name, 300) || '""'}. Nothing was imported.`, {
+    hint: "A relative path begins in the folder that the command runs in.",
+  });
 }
 
 /**
@@ -131,21 +127,17 @@ export async function followResults(
       { hint: `Write them again: ${resultsCommand(environment, "--all")}` },
     );
   await using ledger = await openLedgerOf(environment, environment.baseUrl, context);
-  const written = new Map<number, Run>();
-  if (id !== undefined) {
-    const chosen = await namedRun(ledger, id, environment);
-    written.set(chosen.number, chosen);
-  }
+  const written = new Set<string>();
+  if (id !== undefined) written.add((await namedRun(ledger, id, environment)).run);
   const isMeant = (run: Run): boolean => (id === undefined ? isEnteredHere(ledger, run) : run.run === id);
   for (let isLast = false; !isLast && !stop.aborted; ) {
     const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
     isLast = open.length === 0;
-    for (const run of await ledger.runs({ unwritten: true })) {
-      if (!isMeant(run)) continue;
+    for (const run of (await ledger.runs({ unwritten: true })).filter(isMeant)) {
       try {
         // Opening the file writes them.
-        await using _ = await openPromises(context, ledger, run, environment, 0);
-        written.set(run.number, run);
+        await using _ = await openPromises(context, { ledger, environment }, run, 0);
+        written.add(run.run);
       } catch (cause) {
         // Another process writes it just now.
         if (!(cause instanceof Failure && cause.code === "busy")) throw cause;
@@ -155,9 +147,7 @@ export async function followResults(
     if (!isLast) await ledger.workers?.woken(LOOK_MS, stop);
   }
   const ends: RunStatus[] = [];
-  for (const { run } of written.values()) {
-    const found = await ledger.run(run);
-    if (found === undefined) continue;
+  for (const found of await ledger.runs({ ids: [...written] })) {
     if (found.state === "finished" || found.state === "abandoned") await writeRejectsOf(context, ledger, found);
     ends.push(await statusOf(ledger, found, environment));
   }

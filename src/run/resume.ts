@@ -86,10 +86,11 @@ export function afterEarlier(summary: Summary, resumed: Summary | undefined): Su
 }
 
 /** Writes the promises that a killed command did not write, of runs that have ended since. */
-export async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
+export async function writeLeft(context: RunContext, session: Session): Promise<void> {
+  const { ledger } = session;
   for (const run of await ledger.runs({ unwritten: true })) {
     if (run.state === "open" || run.state === "closing" || !isEnteredHere(ledger, run)) continue;
-    await using promises = await openPromises(context, ledger, run, environment);
+    await using promises = await openPromises(context, session, run);
     const files = promises.path === undefined ? [] : [promises.path];
     context.progress.happened({ kind: "left written", run: run.run, files });
   }

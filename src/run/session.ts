@@ -5,10 +5,10 @@ import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import { Opened } from "../disk/closing.ts";
 import type { By, Ledger } from "../ledger/ledger.ts";
-import type { ServiceClient } from "../send/client.ts";
+import type { ClientOptions, ServiceClient } from "../send/client.ts";
 import type { RunContext } from "./context.ts";
 import { LOCK, openLedgerOf } from "./ledger-of.ts";
-import { agreeToNewLedger, lostRunsOf, type NewLedgerWord } from "./lost-ledger.ts";
+import { agreeToNewLedger, type NewLedgerWord, refuseLostRuns } from "./lost-ledger.ts";
 
 /** Where the requests to an environment go, with which key. */
 export interface Service extends AsyncDisposable {
@@ -32,45 +32,38 @@ export async function openService(context: RunContext, environment: Environment)
   }
   const { env, stop, progress } = context;
   const { baseUrl } = environment;
+  const read = async (): Promise<Key> => {
+    const key = await readKey(environment, stop, { env });
+    if (key.warning !== undefined) progress.happened({ kind: "warning", message: key.warning });
+    return key;
+  };
+  let reading: Promise<Key> | undefined;
   return {
     ...{ environment, baseUrl, boundTo: baseUrl },
-    key: once(async () => {
-      const key = await readKey(environment, stop, { env });
-      if (key.warning !== undefined) progress.happened({ kind: "warning", message: key.warning });
-      return key;
-    }),
+    key() {
+      reading ??= read();
+      return reading;
+    },
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-function once<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | undefined;
-  return () => {
-    reading ??= read();
-    return reading;
-  };
-}
+/** In place of the environment's own; `sendsKey` false: what is asked needs no key, so none leaves this machine. */
+type Asking = Partial<Pick<ClientOptions, "timeoutMs" | "freshConnection" | "maxAnswerBytes">> & {
+  readonly sendsKey?: boolean;
+};
 
 /** What opens connections to a service. */
 export async function connectorTo(
   service: Service,
   { env }: Pick<RunContext, "env">,
-  {
-    sendsKey = true,
-    ...limits
-  }: {
-    /** False: what is asked needs no key, so none leaves this machine. */
-    readonly sendsKey?: boolean;
-    readonly timeoutMs?: number;
-    readonly freshConnection?: boolean;
-    readonly maxAnswerBytes?: number;
-  } = {},
+  { sendsKey = true, ...asking }: Asking = {},
 ): Promise<() => ServiceClient> {
   const { timeoutMs, freshConnection } = service.environment;
   const key = sendsKey ? await service.key() : undefined;
   // Loaded only here: most commands ask nobody, and the HTTP client would be a large part of their start.
   const { openClient } = await import("../send/client.ts");
-  return () => openClient({ baseUrl: service.baseUrl, key, timeoutMs, freshConnection, env, ...limits });
+  return () => openClient({ baseUrl: service.baseUrl, key, timeoutMs, freshConnection, env, ...asking });
 }
 
 /** Disposing of it gives the lock back. */
@@ -113,8 +106,7 @@ export async function openSession(
   });
   opened.use(lock);
   if (!mayLackRuns) {
-    const lost = await lostRunsOf(environment, ledger, cwd);
-    if (lost !== undefined) throw lost;
+    await refuseLostRuns(environment, ledger, cwd);
     await agreeToNewLedger(environment, ledger, newLedger, cwd);
   }
   const closing = opened.move();

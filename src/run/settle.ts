@@ -46,9 +46,8 @@ export type SettleResult =
 
 /** After it resolves, the decision is in the ledger, and promises and rejects are written. */
 export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
-  const { environment, decision, waitLock } = options;
-  const says = decision === "sent" || decision === "not-sent";
-  if (options.first !== undefined && (options.chunk === undefined || !says))
+  const { environment, decision, chunk: only, reason, waitLock } = options;
+  if (options.first !== undefined && (only === undefined || (decision !== "sent" && decision !== "not-sent")))
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
       hint: "Add --chunk N, and --sent or --not-sent.",
     });
@@ -62,57 +61,63 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const run = await chosenRun(ledger, options.run, environment);
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await openQuestions(ledger, run);
-  const chosen = open.filter(({ chunk }) => options.chunk === undefined || chunk === options.chunk);
-  let questions: readonly Question[] | undefined;
-  if (decision === undefined) questions = await questionsOf(ledger, run, chosen);
-  else if (decision === "pause") {
-    const exitCode = run.exitCode ?? EXIT_CODES["stopped-early"];
-    await ledger.noteStop(run.number, { exitCode, paused: byUser(options.reason) });
-  } else if (decision === "abandon") {
-    if (!(await close(context, session, run, options))) return { kind: "stays open" };
-  } else {
-    if (options.chunk === undefined) await refuseUnseen(ledger, run, { open, vanished }, decision, environment);
-    await decide(context, session, run, { ...options, decision }, chosen);
+  const chosen = open.filter(({ chunk }) => only === undefined || chunk === only);
+  switch (decision) {
+    case undefined:
+      break;
+    case "pause": {
+      const exitCode = run.exitCode ?? EXIT_CODES["stopped-early"];
+      await ledger.noteStop(run.number, { exitCode, paused: byUser(reason) });
+      break;
+    }
+    case "abandon":
+      if (!(await close(context, session, run, options))) return { kind: "stays open" };
+      break;
+    default: {
+      const isUnseen = open.length > 1 || vanished.length > 0 || (await isInFlight(ledger, run));
+      if (only === undefined && isUnseen) throw unseen(run, open, decision, environment);
+      await decide(context, session, run, { ...options, decision }, chosen);
+    }
   }
+  const questions = decision === undefined ? await questionsOf(ledger, run, chosen) : undefined;
   const { counts, ...after } = await statusAfter(session, run, context);
   const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
   const durationMs = Math.round(performance.now() - options.startedAt);
   return { kind: "settled", questions, run: after.run, summary: { ...after.summary, exitCode, durationMs } };
 }
 
+const isInFlight = async (ledger: Ledger, run: Run): Promise<boolean> =>
+  (await ledger.chunks(run.number, { states: ["sending"] })).length > 0;
+
 /** A decision without a chunk is about what was shown: one chunk, in doubt before, and nothing that may become another one. */
-async function refuseUnseen(
-  ledger: Ledger,
-  run: Run,
-  { open, vanished }: { readonly open: readonly Chunk[]; readonly vanished: readonly Chunk[] },
+function unseen(
+  { run }: Run,
+  open: readonly Chunk[],
   decision: "sent" | "not-sent",
   environment: Environment,
-): Promise<void> {
-  const flying = await ledger.chunks(run.number, { states: ["sending"] });
-  if (open.length <= 1 && flying.length + vanished.length === 0) return;
-  const commands = open.map((each) => decideChunkCommand(run.run, each.chunk, environment, `--${decision}`));
-  throw new Failure(
+): Failure {
+  const commands = open.map(({ chunk }) => decideChunkCommand(run, chunk, environment, `--${decision}`));
+  return new Failure(
     "usage",
-    flying.length > 0
-      ? `Run ${run.run} is still being sent, so name the chunk to settle. Nothing was settled.`
-      : open.length === 1
-        ? `Chunk ${open[0]?.chunk} of run ${run.run} has only just become a doubt. Look at it first. Nothing was settled.`
-        : `Run ${run.run} has ${open.length} chunks to decide about, so name one. Nothing was settled.`,
-    { hint: commands.join("\n") || `See what is open: ${settleCommand(run.run, environment)}` },
+    `Run ${run} has chunks to decide about that you may not have seen, so name one. Nothing was settled.`,
+    { hint: [`See what is open: ${settleCommand(run, environment)}`, ...commands].join("\n") },
   );
 }
+
+type Decided = SettleSettings & { readonly decision: "sent" | "not-sent" };
 
 async function decide(
   context: RunContext,
   session: Session,
   run: Run,
-  { decision, chunk: only, first, reason }: SettleSettings & { readonly decision: "sent" | "not-sent" },
+  options: Decided,
   chosen: readonly Chunk[],
 ): Promise<void> {
   const { progress } = context;
   const { ledger, environment } = session;
+  const { decision, first, reason } = options;
   const [asked] = chosen;
-  if (asked === undefined) progress.happened(await whyNothing(session, run, decision, only));
+  if (asked === undefined) progress.happened(await whyNothing(session, run, options));
   else if (first !== undefined && (first < 1 || first > asked.count))
     throw new Failure(
       "usage",
@@ -126,7 +131,7 @@ async function decide(
     const { rest, late } = settled;
     progress.happened({ kind: "chunk settled", chunk, decision, first: first ?? chunk.count, rest, late });
   }
-  await using _ = await openPromises(context, ledger, run, environment);
+  await using _ = await openPromises(context, session, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
   if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, session, run);
   // A run that a person has settled may go on unasked.
@@ -135,24 +140,17 @@ async function decide(
 }
 
 /** What was decided before. @throws Failure `usage` where there is no such chunk. */
-async function whyNothing(
-  { ledger, environment }: Session,
-  run: Run,
-  decision: "sent" | "not-sent",
-  only: number | undefined,
-) {
+async function whyNothing({ ledger, environment }: Session, run: Run, { decision, chunk: only }: Decided) {
   // What was decided about the first of its actions only is noted of a part of it.
   const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
   if (only !== undefined && parts.length === 0)
     throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
       hint: `See what is open: ${settleCommand(run.run, environment)}`,
     });
-  const earlier = (await ledger.settlements(run.number)).filter(
-    (each) => only === undefined || each.chunk === undefined || parts.some(({ chunk }) => chunk === each.chunk),
+  const before = (await ledger.settlements(run.number)).findLast(
+    ({ chunk }) => only === undefined || chunk === undefined || parts.some((part) => part.chunk === chunk),
   );
-  const before = only === undefined ? earlier.findLast((each) => each.decision !== decision) : earlier.at(-1);
-  const isOtherwise = before !== undefined && before.decision !== decision;
-  return { kind: "nothing to settle", run: run.run, chunk: only, before, isOtherwise } as const;
+  return { kind: "nothing to settle", run: run.run, chunk: only, before, decision } as const;
 }
 
 /** @returns false where the person who was asked did not want to close the run. */
@@ -175,7 +173,7 @@ async function close(context: RunContext, session: Session, run: Run, options: S
       },
     );
   {
-    await using _ = await openPromises(context, ledger, run, environment);
+    await using _ = await openPromises(context, session, run);
   }
   await endClosing(context, session, run);
   progress.happened({ kind: "run closed", run: run.run });

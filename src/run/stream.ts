@@ -5,7 +5,7 @@ import type { Run } from "../ledger/ledger.ts";
 import { resultsCommand, settleCommand, streamCommand, streamOfRejects, validateCommand } from "../next-command.ts";
 import { inShell } from "../text.ts";
 import type { RunContext } from "./context.ts";
-import { adoptRun, enterRun, planFolder, removeLeftPlans, toRun } from "./enter.ts";
+import { adoptRun, emptyPlanFolder, enterRun, toRun } from "./enter.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { agreeToNewLedger, type NewLedgerWord, noteInJournal } from "./lost-ledger.ts";
 import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
@@ -80,7 +80,6 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
   });
   const runs = (await session.ledger.runs()).length;
   context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
-  await removeLeftPlans(environment);
   await writeLeft(context, session);
   const earlier = publishes ? undefined : await finishEarlierRuns(context, session, deadlineOf(options));
   if (earlier !== undefined && earlier.summary.state !== "finished")
@@ -107,45 +106,32 @@ async function streamInput(
   // Promises and rejects have to have a place to go; without a path, promises go to standard output.
   const output = outputPath(options.output, environment.name, context.cwd);
   await refuseReadOnlyFolder(context.cwd);
-  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
-  const directory = planFolder(environment);
-  const { config } = options.settings;
-  const checked = await checkInput(context, {
-    ...{ ...options, config, environment, ledger, directory, lanes: environment.lanes },
-  });
+  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, session, output, options.moveAside);
+  const directory = await emptyPlanFolder(environment);
+  const checked = await checkInput(context, { ...options, ledger, directory, lanes: environment.lanes });
   using plan = checked.plan;
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
   context.progress.happened({ kind: "input checked", ...checked });
-  if (plan.isRefused) return endUnsent(context, options, checked, "nothing new");
-  const last = (await ledger.runs({ last: 1 })).at(-1);
-  if (plan.actions.new === 0) {
-    const { safeCsv } = environment;
-    const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv, last });
-    await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
-    const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
-    return endUnsent(context, options, checked, "nothing new", { rejects, doubt });
-  }
-
-  const run = toRun(context, options, checked, ledger, { output, last });
+  if (plan.isRefused || plan.actions.new === 0) return endUnsent(context, options, checked, session);
+  const run = await toRun(context, options, checked, ledger, output);
   if (mode === "adopt") {
     await adoptRun(session, run, plan, options.reason);
     const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
     return { summary, ending: { kind: "adopted", actions: plan.actions.new } };
   }
   context.progress.happened({ kind: "sending planned", ...checked });
-  if (!(await isConfirmed(options, session, plan.actions.new)))
+  const { name, confirm } = environment;
+  const asked = { actions: plan.actions.new, environment: name, host: new URL(session.baseUrl).host };
+  if (confirm && (await options.confirm?.(asked)) === false)
     return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
   if (!publishes) await session.key();
-  const entered = await enterRun(context, ledger, run, plan, last);
-  if (publishes) {
-    await noteInJournal(environment, ledger, entered, plan.actions.new);
-    return await endPublished(options, checked, session, entered);
-  }
-  const deadline = deadlineOf(options);
+  const entered = await enterRun(context, session, run, plan);
+  if (publishes) return endPublished(options, checked, session, entered);
   // Loaded only here: many nights, nothing is sent.
   const { carryOut } = await import("./carry-out.ts");
+  const deadline = deadlineOf(options);
   const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
   return { summary: end.summary, ending: { kind: "sent", end } };
 }
@@ -160,8 +146,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
   }
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
   context.progress.happened({ kind: "input checked", ...planned });
-  const [doubt] = planned.plan.held.heldBy.keys();
-  return endUnsent(context, options, planned, "dry run", { doubt });
+  return endUnsent(context, options, planned);
 }
 
 function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
@@ -182,12 +167,6 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
     );
 }
 
-async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {
-  const { environment, baseUrl } = session;
-  if (!environment.confirm || confirm === undefined) return true;
-  return confirm({ actions, environment: environment.name, host: new URL(baseUrl).host });
-}
-
 /** The same command after an interruption reports that run's result: what was just rejected or resent is not sent again at once. */
 function endOfRepeated(
   { run, summary }: EarlierRun,
@@ -204,14 +183,13 @@ function endOfRepeated(
   return { summary: { ...summary, exitCode: EXIT_CODES["stopped-early"] }, ending: { kind: "resend waits" } };
 }
 
-/** The end of a command that sends nothing. @param left.doubt a run with a doubt that holds something back. */
-function endUnsent(
-  context: Pick<RunContext, "cwd">,
+/** The end of a command that sends nothing. What it learnt is noted, unless this is a dry run, which has no session. */
+async function endUnsent(
+  context: RunContext,
   options: StreamSettings,
   checked: CheckedInput,
-  state: "nothing new" | "dry run",
-  { rejects = [], doubt }: { readonly rejects?: readonly string[]; readonly doubt?: string | undefined } = {},
-): StreamResult {
+  session?: Session,
+): Promise<StreamResult> {
   const { plan, isNews } = checked;
   const { environment } = options.settings;
   const ending = { kind: "nothing sent", checked } as const;
@@ -220,25 +198,39 @@ function endUnsent(
     const next = validateCommand(options.files, flags, environment);
     return { summary: summaryOf(options, checked, "invalid", EXIT_CODES["input-invalid"], { next }), ending };
   }
-  const exitCode = exitCodeOfDone(plan, { isNews, doubt: state === "dry run" ? undefined : doubt });
+  if (session === undefined) {
+    const [held] = plan.held.heldBy.keys();
+    const next = held === undefined ? null : settleCommand(held, environment);
+    const exitCode = exitCodeOfDone(plan, { isNews, doubt: undefined });
+    return { summary: summaryOf(options, checked, "dry run", exitCode, { next }), ending };
+  }
+  const { ledger } = session;
+  const output = outputPath(options.output, environment.name, context.cwd);
+  const { safeCsv } = environment;
+  const rejects = options.mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv });
+  await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
+  const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
   const next = doubt === undefined ? ofRejects : settleCommand(doubt, environment);
-  return { summary: summaryOf(options, checked, state, exitCode, { next, rejects }), ending };
+  const exitCode = exitCodeOfDone(plan, { isNews, doubt });
+  return { summary: summaryOf(options, checked, "nothing new", exitCode, { next, rejects }), ending };
 }
 
 async function endPublished(
   options: StreamSettings,
   checked: CheckedInput,
   { ledger, environment }: Session,
-  { run, number, output }: Run,
+  entered: Run,
 ): Promise<StreamResult> {
   const { plan, isNews } = checked;
+  const { run, number, output = null } = entered;
+  await noteInJournal(environment, ledger, entered, plan.actions.new);
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   const exitCode = exitCodeOfDone(plan, { isNews, doubt });
   const next = doubt === undefined ? resultsCommand(environment, run, "--follow") : settleCommand(doubt, environment);
   const chunks = (await ledger.chunks(number)).length;
   const ahead = (await ledger.runs({ states: ["open"] })).filter((each) => each.number < number).length;
-  const summary = summaryOf(options, checked, "published", exitCode, { run, next, output: output ?? null });
+  const summary = summaryOf(options, checked, "published", exitCode, { run, next, output });
   return { summary, ending: { kind: "published", chunks, ahead } };
 }
 

@@ -6,8 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import { severityIn, severityTable } from "../check/rules.ts";
-import type { Config } from "../config/config.ts";
-import type { Environment } from "../config/environment.ts";
 import { Opened } from "../disk/closing.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -17,7 +15,7 @@ import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import { lostRunsOf } from "./lost-ledger.ts";
+import { refuseLostRuns } from "./lost-ledger.ts";
 import { createMappers, type OnRow, readingOf } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
 import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
@@ -36,15 +34,20 @@ export interface InputOptions {
   readonly maxInvalid?: Allowance | undefined;
 }
 
-export interface CheckOptions extends InputOptions {
-  readonly config: Config;
+export interface PlanSettings extends InputOptions {
+  readonly settings: SettingsToCheck;
+  /** `judge` by default. */
+  readonly mode?: PlanOptions["mode"];
+  /** 1 by default. */
+  readonly lanes?: number;
+  /** Called with each row and what the mapping makes of it. */
+  readonly onRow?: OnRow | undefined;
+}
+
+interface CheckOptions extends PlanSettings {
   /** Folder for the plan's file; it must not exist. */
   readonly directory: string;
-  readonly environment: Environment | undefined;
   readonly ledger: Ledger | undefined;
-  readonly mode: PlanOptions["mode"];
-  readonly lanes: number;
-  readonly onRow?: OnRow | undefined;
 }
 
 /** Problems kept for showing; all are counted. */
@@ -52,49 +55,43 @@ const PROBLEMS_KEPT = 10_000;
 
 /** The caller disposes of the plan. */
 export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
-  const { config, environment, directory, ledger, mode, lanes, order = "input" } = options;
+  const { settings, directory, ledger, mode = "judge", lanes = 1, order = "input" } = options;
   const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, encoding } = options;
+  const { config, environment } = settings;
   const maxInputBytes = environment?.maxInputBytes;
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
-  const files = await resolveInputs(options.files, {
-    cwd,
-    inputFormat: options.format,
-    signal,
-  });
+  const files = await resolveInputs(options.files, { cwd, inputFormat: options.format, signal });
   const severities = severityTable(config.rules, ALL_RULES);
   const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
-  const mappers = createMappers({ ...options, cwd, problems, signal });
+  const mappers = createMappers({ ...options, config, cwd, problems, signal });
   const total = bytesOf(files);
   const understood: UnderstoodInput[] = [];
-  const planning = asStorage(
-    directory,
-    makePlan({
-      ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal },
-      environment,
-      readingOf: mappers.readingOf,
-      openingOf: (file) => ({
-        ...{ signal, stdin },
-        ...readingOf(mappers.sourceOf(file)?.config),
-        ...(encoding !== undefined && { encoding }),
-        ...(maxInputBytes !== undefined && { maxInputBytes }),
-      }),
-      onUnderstood(file, how, rows) {
-        // `--action` sets the rules of a source aside.
-        const source = options.action === undefined ? mappers.sourceOf(file)?.name : undefined;
-        understood.push({ ...how, file, rows, source });
-      },
-      onRows: (rows, bytes) => {
-        const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
-        progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
-      },
-      onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
-      now: () => now?.() ?? new Date(),
+  const planning = makePlan({
+    ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal },
+    environment,
+    readingOf: mappers.readingOf,
+    openingOf: (file) => ({
+      ...{ signal, stdin },
+      ...readingOf(mappers.sourceOf(file)?.config),
+      ...(encoding !== undefined && { encoding }),
+      ...(maxInputBytes !== undefined && { maxInputBytes }),
     }),
-  );
+    onUnderstood(file, how, rows) {
+      // `--action` sets the rules of a source aside.
+      const source = options.action === undefined ? mappers.sourceOf(file)?.name : undefined;
+      understood.push({ ...how, file, rows, source });
+    },
+    onRows: (rows, bytes) => {
+      const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
+      progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
+    },
+    onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
+    now: () => now?.() ?? new Date(),
+  });
   const plan = await planning.catch((cause: unknown) => {
     progress.happened({ kind: "inputs understood", inputs: understood, known: new Set() });
-    throw cause;
+    throw asStorageFailure(directory, cause);
   });
   progress.advanced(undefined);
   const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
@@ -115,21 +112,17 @@ function bytesOf(files: readonly InputFile[]): number {
   return found.every((each) => each?.isFile()) ? found.reduce((sum, each) => sum + (each?.size ?? 0), 0) : 0;
 }
 
-/** Reports errors of the disk that the plan is written to as storage failures. */
-async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    const code = errorCode(cause);
-    if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
-      throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Failure("storage", `The plan can't be written at ${path} (${why}).`, {
-      nothingSent: true,
-      hint: "Make room on that disk, then run the same command again.",
-      cause,
-    });
-  }
+/** An error of the disk that the plan is written to, as a storage failure. */
+function asStorageFailure(path: string, cause: unknown): unknown {
+  const code = errorCode(cause);
+  if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
+    return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Failure("storage", `The plan can't be written at ${path} (${why}).`, {
+    nothingSent: true,
+    hint: "Make room on that disk, then run the same command again.",
+    cause,
+  });
 }
 
 /** The flags that say how the same input is read again. */
@@ -145,12 +138,6 @@ export function inputFlags(options: InputOptions): readonly string[] {
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 }
 
-export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "mode" | "lanes">> {
-  readonly settings: SettingsToCheck;
-  /** Called with each row and what the mapping makes of it. */
-  readonly onRow?: OnRow | undefined;
-}
-
 export interface PlannedInput extends CheckedInput, AsyncDisposable {}
 
 /**
@@ -160,22 +147,18 @@ export interface PlannedInput extends CheckedInput, AsyncDisposable {}
  * @throws Failure when the input can't be read at all, the config can't be carried out, or the ledger was lost.
  */
 export async function plan(context: RunContext, options: PlanSettings): Promise<PlannedInput> {
-  const { settings, ...input } = options;
-  const { config, environment } = settings;
+  const { environment } = options.settings;
   await using opened = new Opened();
   const ledger = environment && (await findLedgerOf(environment));
   if (ledger !== undefined) opened.use(ledger);
   if (environment !== undefined) {
-    const lost = await lostRunsOf(environment, ledger, context.cwd);
-    if (lost !== undefined) throw lost;
+    await refuseLostRuns(environment, ledger, context.cwd);
     const runs = ledger === undefined ? 0 : (await ledger.runs()).length;
     context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: false });
   }
   const folder = await makeTemporaryFolder();
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const { mode = "judge", lanes = 1 } = options;
-  const directory = join(folder, "plan");
-  const checked = await checkInput(context, { ...input, mode, lanes, config, environment, ledger, directory });
+  const checked = await checkInput(context, { ...options, ledger, directory: join(folder, "plan") });
   opened.use(checked.plan);
   const kept = opened.move();
   return { ...checked, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };

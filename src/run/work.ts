@@ -3,19 +3,18 @@
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
-import type { Workers } from "../ledger/workers.ts";
 import { resumeCommand, settleCommand } from "../next-command.ts";
 import { pause } from "../send/clock.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
-import { lostRunsOf } from "./lost-ledger.ts";
+import { refuseLostRuns } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
 import { openQuestions, statusAfter, whyItWaits } from "./runs.ts";
 import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
-import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
+import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
 
 export interface WorkSettings {
   readonly environment: Environment;
@@ -35,21 +34,6 @@ export interface WorkResult {
   exitCode: number;
 }
 
-/** A worker at work. */
-interface Working {
-  readonly context: RunContext;
-  readonly options: WorkSettings;
-  readonly session: Session;
-  readonly workers: Workers;
-  /** The number of this one. */
-  readonly worker: number;
-  readonly deadline: number;
-  readonly result: WorkResult;
-}
-
-/** What a worker does next. */
-type Then = "look" | "rest" | "end";
-
 /**
  * @throws Failure `usage` where the ledger is a file of this machine, or lacks runs that were sent from here;
  * `authentication-failed` without a key.
@@ -59,49 +43,57 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   if (environment.ledgerServer === undefined) throw nothingToShare(environment);
   await using service = await openService(context, environment);
   await service.key();
-  const deadline = deadlineOf(options);
-  using timer = stopAfter(deadline, context.stop);
+  using timer = stopAfter(deadlineOf(options), context.stop);
   const stop = timer.signal;
   const result: WorkResult = { accepted: 0, rejected: 0, ended: [], exitCode: EXIT_CODES.ok };
   const own: RunContext = { ...context, stop, progress: counting(context.progress, result) };
   if (!(await isPublished(own, options))) return result;
   await using ledger = await openLedgerOf(environment, environment.baseUrl, own);
-  const { workers } = ledger;
-  if (workers === undefined) throw new Error("a ledger on a server that nobody shares");
-  const lost = await lostRunsOf(environment, ledger, context.cwd);
-  if (lost !== undefined) throw lost;
+  await refuseLostRuns(environment, ledger, context.cwd);
   own.progress.happened({ kind: "ledger opened", environment, runs: (await ledger.runs()).length, isToSend: true });
-  const command = "tickets work";
-  await using worker = await startWorker(workers, environment, command);
-  const session: Session = { ...service, command, ledger };
-  const working = { context: own, options, session, workers, worker: worker.number, deadline, result };
+  const session: Session = { ...service, command: "tickets work", ledger };
+  await using worker = await startWorker(session);
+  if (worker === undefined) throw new Error("a ledger on a server that nobody shares");
 
-  let reported: string | undefined;
-  for (let then: Then = "look"; then !== "end"; ) {
+  for (let reported: string | undefined; ; ) {
     // The database may be away: a worker with nothing to store does not wait for it.
     const found = await unlessStopped(stop, () => lookFor(session));
-    if (found === undefined) then = endByRequest(working);
-    else if ("run" in found) then = await sendLanesOf(working, found.run);
-    else then = waitFor(working, found, reported);
-    reported = found !== undefined && "about" in found ? found.about : undefined;
-    if (then === "rest") await unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
+    if (found === undefined) {
+      const by = stop.reason as StopRequest; // see RunContext
+      if (by !== "max-duration") result.exitCode = exitCodeOf({ kind: "stopped", by });
+      return result;
+    }
+    if ("run" in found) {
+      reported = undefined;
+      const then = await sendLanesOf(own, options, session, worker, found.run, result);
+      if (then === "end") return result;
+      if (then === "look") continue;
+    } else {
+      const { event, about } = found;
+      if (reported !== about) own.progress.happened(event);
+      reported = about;
+      if (options.untilIdle) {
+        if (event.kind === "run waits for a person") result.exitCode = EXIT_CODES[event.waits.code];
+        return result;
+      }
+    }
+    await unlessStopped(stop, () => worker.workers.woken(SEEN_MS, stop));
   }
-  return result;
 }
 
-function endByRequest({ context, result }: Working): Then {
-  const by = context.stop.reason as StopRequest; // see RunContext
-  if (by !== "max-duration") result.exitCode = exitCodeOf({ kind: "stopped", by });
-  return "end";
-}
-
-/** Sends lanes of a run until none is left for this worker, and ends the run where that was the last. */
-async function sendLanesOf(working: Working, run: Run): Promise<Then> {
-  const { context, options, session, workers, worker, deadline, result } = working;
+/** Sends lanes of a run until none is left for this worker, and ends the run where that was the last. @returns what comes next. */
+async function sendLanesOf(
+  context: RunContext,
+  options: WorkSettings,
+  session: Session,
+  worker: Worker,
+  run: Run,
+  result: WorkResult,
+): Promise<"look" | "rest" | "end"> {
   const { ledger, environment } = session;
   const { progress } = context;
-  const lanes = claimedLanes(ledger, workers, run, worker, environment);
-  const sent = await sendFrom(context, { session, run, deadline, lanes });
+  const lanes = claimedLanes(ledger, worker, run, environment.lanes);
+  const sent = await sendFrom(context, { session, run, deadline: deadlineOf(options), lanes });
   const stops = sent.filter(({ kind }) => kind !== "finished");
   const end = await endIfDone(ledger, run);
   if (end !== undefined) {
@@ -140,13 +132,6 @@ async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> 
 interface Waiting {
   readonly event: Extract<RunEvent, { readonly kind: "nothing to work on" | "run waits for a person" }>;
   readonly about: string;
-}
-
-function waitFor({ context, options, result }: Working, { event, about }: Waiting, reported: string | undefined): Then {
-  if (reported !== about) context.progress.happened(event);
-  if (!options.untilIdle) return "rest";
-  if (event.kind === "run waits for a person") result.exitCode = EXIT_CODES[event.waits.code];
-  return "end";
 }
 
 /** The oldest open run, or why nothing of it is sent. */

@@ -2,40 +2,38 @@
 
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Environment } from "../config/environment.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Claim, Workers } from "../ledger/workers.ts";
 import type { LaneSource } from "../send/lanes.ts";
 import { marginOf } from "../send/send.ts";
+import type { Session } from "./session.ts";
 
 /** How often a worker shows that it is there, and looks again when nothing woke it. */
 export const SEEN_MS = 2000;
 const GOING_MS = 1000;
 
 /** This process as one of those that send. Disposing of it says that it goes. */
-export async function startWorker(
-  workers: Workers,
-  { timeoutMs }: Pick<Environment, "timeoutMs">,
-  command: string,
-): Promise<AsyncDisposable & { readonly number: number }> {
-  const number = await workers.enter({
-    host: hostname(),
-    pid: process.pid,
-    command,
-    silentMs: timeoutMs + marginOf(timeoutMs),
-  });
+export interface Worker extends AsyncDisposable {
+  readonly number: number;
+  readonly workers: Workers;
+}
+
+/** Undefined where the ledger is one machine's alone. */
+export async function startWorker({ ledger, environment, command }: Session): Promise<Worker | undefined> {
+  const { workers } = ledger;
+  if (workers === undefined) return undefined;
+  const silentMs = environment.timeoutMs + marginOf(environment.timeoutMs);
+  const number = await workers.enter({ host: hostname(), pid: process.pid, command, silentMs });
   // What needs the server reports that it can't be reached; claims end with the session.
   const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
   timer.unref();
   return {
-    number,
+    ...{ number, workers },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       // Nobody waits for a server that is away only to say this.
-      await Promise.race([
-        workers.seen(number, true).catch(() => undefined),
-        wait(GOING_MS, undefined, { ref: false }),
-      ]);
+      const gone = workers.seen(number, true).catch(() => undefined);
+      await Promise.race([gone, wait(GOING_MS, undefined, { ref: false })]);
     },
   };
 }
@@ -43,24 +41,27 @@ export async function startWorker(
 /** Lanes that other machines send too: each is claimed before it is sent, the longest first. */
 export function claimedLanes(
   ledger: Ledger,
-  workers: Workers,
-  run: Run,
-  worker: number,
-  { lanes: atOnce }: Pick<Environment, "lanes">,
+  { number: worker, workers }: Worker,
+  { number: run }: Run,
+  atOnce: number,
 ): LaneSource {
   const mine = new Set<number>();
+  const release = async (claim: Claim): Promise<void> => {
+    mine.delete(claim.lane);
+    await workers.release(claim);
+  };
   return {
     atOnce,
     async next(wake) {
       while (!wake.aborted) {
-        await ledger.doubtVanished(run.number, new Date().toISOString());
-        const open = await workers.openLanes(run.number);
-        if (open.length === 0 || !(await workers.maySend(run.number))) return undefined;
+        await ledger.doubtVanished(run, new Date().toISOString());
+        const open = await workers.openLanes(run);
+        if (open.length === 0 || !(await workers.maySend(run))) return undefined;
         // A stage begins when all of the one before is answered.
         const begun = Math.min(...open.map(({ stage }) => stage));
         for (const { lane, stage, overInMs } of open) {
           if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
-          const claim = await workers.claim({ run: run.number, lane, worker });
+          const claim = await workers.claim({ run, lane, worker });
           if (claim === undefined) continue;
           mine.add(lane);
           return { number: lane, stage, claim, release: () => release(claim) };
@@ -70,8 +71,4 @@ export function claimedLanes(
       return undefined;
     },
   };
-  async function release(claim: Claim): Promise<void> {
-    mine.delete(claim.lane);
-    await workers.release(claim);
-  }
 }

@@ -28,8 +28,7 @@ export interface ServiceClient extends AsyncDisposable {
   get(path: string, signal: AbortSignal): Promise<Exchange>;
 }
 
-/** @throws Failure `usage` when the environment variables name something that can't be a proxy. */
-export function openClient(options: {
+export interface ClientOptions {
   readonly baseUrl: string;
   /** The integrator's key at the service; shown nowhere. Undefined: requests carry none. */
   readonly key: Secret | undefined;
@@ -40,7 +39,10 @@ export function openClient(options: {
   readonly env: NodeJS.ProcessEnv;
   /** A longer answer counts as cut off. 64 MiB by default. */
   readonly maxAnswerBytes?: number;
-}): ServiceClient {
+}
+
+/** @throws Failure `usage` when the environment variables name something that can't be a proxy. */
+export function openClient(options: ClientOptions): ServiceClient {
   const { baseUrl, key, timeoutMs, freshConnection, env, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/$/, "");

@@ -108,14 +108,18 @@ interface Way extends Sending, Lane {
 
 /**
  * Sends the planned chunks of one lane and stage in order, one request in flight. Each intent is on disk before its first
- * byte leaves, in one commit with the answer before it.
+ * byte leaves, in one commit with the answer before it. @returns why the lane ends.
  */
 export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
   const wake = AbortSignal.any([sending.stop, sending.halt]);
   const way = { ...sending, ...lane, wake, previous: undefined, retries: 0, answersBefore: sending.common.answers };
   try {
     for (;;) {
-      const end = await sendNext(way);
+      const { writing, isUrgent, retry, stop } = await exchangeNext(way);
+      // The request and its answer are gone by now: lanes that wait for their turn to write hold neither.
+      const wrote = await writing;
+      const stored = wrote !== undefined || isUrgent === true ? await store(way) : undefined;
+      const end = wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, retry)));
       if (end !== undefined) return end;
     }
   } catch (cause) {
@@ -123,15 +127,6 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
     await store(way).catch(() => undefined);
     throw cause;
   }
-}
-
-/** The next chunk, from its intent to what follows from its answer. @returns why the lane ends, if it does. */
-async function sendNext(way: Way): Promise<LaneEnd | undefined> {
-  // The request and its answer are gone by now: lanes that wait for their turn to write hold neither.
-  const { writing, isUrgent, retry, stop } = await exchangeNext(way);
-  const wrote = await writing;
-  const stored = wrote !== undefined || isUrgent === true ? await store(way) : undefined;
-  return wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, retry)));
 }
 
 /** The next chunk, from its intent to its answer. */

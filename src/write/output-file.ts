@@ -24,8 +24,8 @@ export class OutputChanged extends Error {
 
 export type OutputState =
   | { readonly state: "fresh" }
-  /** As the ledger left it; `isTorn`: an append was under way as the process died. `movedFrom`: where the ledger left it. */
-  | { readonly state: "ours"; readonly known: Output; readonly isTorn: boolean; readonly movedFrom?: string }
+  /** As the ledger left it; `isTorn`: an append was under way as the process died. */
+  | { readonly state: "ours"; readonly known: Output; readonly isTorn: boolean }
   | { readonly state: "strange"; readonly why: string };
 
 /** Where several machines share a ledger, the same path is another file on each. */
@@ -58,7 +58,7 @@ export async function inspectOutput(
     // The process that made it died before the ledger knew of it.
     const empty = { path, kind, length: 0, mtimeNs: "0", digest: createHash("sha256").digest("hex") };
     if (await isTornAppend(path, 0, size, unwritten())) return { state: "ours", known: empty, isTorn: true };
-    return findMoved(ledger, path, kind, size);
+    return strange("tickets did not write it for this environment");
   }
   if (size < known.length) return strange("it is shorter than tickets left it");
   const isUntouched = size === known.length && known.mtimeNs === String(found.mtimeNs);
@@ -72,16 +72,6 @@ export async function inspectOutput(
 async function* nothing(): AsyncGenerator<string> {}
 
 const DANGLING = "it is a link to a file that does not exist";
-
-/** A file at a path that the ledger does not know may be one of ours that was moved: the same bytes, and no file where it was. */
-async function findMoved(ledger: Ledger, path: string, kind: OutputKind, size: number): Promise<OutputState> {
-  for (const known of await ledger.outputs({ length: size }))
-    if (!existsSync(known.path) && (await digestOf(path, size)) === known.digest)
-      return known.kind === kind
-        ? { state: "ours", known: { ...known, path }, isTorn: false, movedFrom: known.path }
-        : strange(`it is a ${known.kind} file`);
-  return strange("tickets did not write it for this environment");
-}
 
 /** Takes a promises file over whose lines the ledger has just learnt: later runs append to it. */
 export async function adoptPromises(ledger: Ledger, path: string): Promise<void> {
@@ -155,8 +145,6 @@ export async function openOutput(
         ...(input !== undefined && { input }),
       };
       const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), known?.length ?? 0, of);
-      if (!isFresh && state.movedFrom !== undefined)
-        await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
       if (output.length === 0 && header !== "") await output.append(header);
       return output;
     });
@@ -238,7 +226,7 @@ export class OutputFile implements AsyncDisposable {
     crashPoint("projected");
     const digest = this.#hash.copy().digest("hex");
     const output = { ...this.#of, path, length: this.#length, mtimeNs: String(this.#writtenAt), digest };
-    await this.#ledger.noteOutput(output, written && { written });
+    await this.#ledger.noteOutput(output, written);
   }
 
   async #write(bytes: Buffer): Promise<void> {

@@ -134,7 +134,7 @@ export function openPromiseStream(options: {
       try {
         await handOver(promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, undefined, false)));
         const written = { run: run.number, chunks: [chunk], isNew: false };
-        return await ledger.noteOutput(STANDARD_OUTPUT, { written });
+        return await ledger.noteOutput(STANDARD_OUTPUT, written);
       } catch (cause) {
         if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? ""))
           throw notWritten("Standard output", cause, "Every answer received is stored in the ledger. ");

@@ -84,7 +84,6 @@ test("a word that is said again is answered by what it decided, not by what was 
   doubtAt(11);
   expect((await place.tickets(send, service)).exitCode).toBe(6);
   expect(await settle("--sent")).toContain("Chunk 3: 5 actions settled as sent.");
-  // Of the whole run the last word that was another one is reported; of a chunk its own.
   const again = await place.tickets(["settle", run, "--sent", "--chunk", "3", "--env", "playground"], service);
   expect(again.stderr).toContain(`Chunk 3 of run ${run} was settled before, as sent by`);
   expect(again.stderr).not.toContain("warning");

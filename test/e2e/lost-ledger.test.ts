@@ -58,8 +58,8 @@ async function nothingNew(rig: SalesRig, output: string): Promise<void> {
 const NAMES = forWalks(
   [
     ["none.ndjson", "There is no file none.ndjson."],
-    ["", "A file name is empty. Nothing was imported.\nWas a variable not set?"],
-    [".", ". is a directory, not a file."],
+    ["", 'There is no file "". Nothing was imported.'],
+    [".", "There is no file .. Nothing was imported."],
   ] as const,
   3,
 );

@@ -442,7 +442,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     await ledger.advance(run, { answered, intent: intent(2) });
     await ledger.outcomes(run, 1);
     const file = { path: "/out", kind: "promises", length: 1, mtimeNs: "1", digest: "ab" } as const;
-    await ledger.noteOutput(file, { written: { run, chunks: [1], isNew: false } });
+    await ledger.noteOutput(file, { run, chunks: [1], isNew: false });
     const asked = proxy.statements();
     expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(15);
   });
