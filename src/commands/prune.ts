@@ -2,7 +2,7 @@
 
 import { formatDuration } from "../config/duration.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { knownLedgerOf } from "../run/ledger-of.ts";
+import { knownLedgerOf } from "../run/lost-ledger.ts";
 import { openSession } from "../run/session.ts";
 import { count } from "../text.ts";
 import type { Context } from "./context.ts";

@@ -5,8 +5,8 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { RunContext } from "../run/context.ts";
-import { findLedgerOf, noLedger, openLedgerOf } from "../run/ledger-of.ts";
-import { lostRunsOf } from "../run/lost-ledger.ts";
+import { findLedgerOf, openLedgerOf } from "../run/ledger-of.ts";
+import { knownLedgerOf, lostRunsOf } from "../run/lost-ledger.ts";
 import { namedRun } from "../run/runs.ts";
 import { connectorTo, openService } from "../run/session.ts";
 import { type AskContext, type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
@@ -34,8 +34,7 @@ export async function remoteStatus(options: Options<"run" | "json">, context: Co
   const { core, environment } = await openSettings(context, options, "any");
   const { name } = environment;
   const statusPath = statusPathOf(environment);
-  const { hasLedger, problem } = await lookAtLedger(environment, cwd);
-  if (!hasLedger && run !== undefined && problem === undefined) throw noLedger(environment, cwd);
+  const { hasLedger, problem } = await lookAtLedger(environment, cwd, run !== undefined);
   const found = hasLedger ? await askAbout(core, environment, statusPath, run) : NOTHING;
   const exitCode = problem === undefined ? exitCodeOf(found) : EXIT_CODES.usage;
   if (problem !== undefined) reporter.error(failureText(problem));
@@ -61,8 +60,8 @@ function statusPathOf({ name, statusPath }: Environment): string {
 }
 
 /** Whether there is one, and why it does not know everything that was sent. */
-async function lookAtLedger(environment: Environment, cwd: string) {
-  await using ledger = await findLedgerOf(environment);
+async function lookAtLedger(environment: Environment, cwd: string, isNeeded: boolean) {
+  await using ledger = await (isNeeded ? knownLedgerOf(environment, cwd) : findLedgerOf(environment));
   return { hasLedger: ledger !== undefined, problem: await lostRunsOf(environment, ledger, cwd) };
 }
 

@@ -8,7 +8,6 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
 import { resumeCommand } from "../next-command.ts";
-import { noLedger } from "../run/ledger-of.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
 import {
   chunkActions,
@@ -47,25 +46,27 @@ export async function status(options: StatusOptions, context: Context): Promise<
       hint: "Leave them or the run out.",
     });
   const { core, environment } = await openSettings(context, options, "any");
+  if (run !== undefined) return sayProblem(await showRun(run, options, environment, context), context);
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
     await writeMetrics(metrics, cwd, metricsOf(environment.name, found));
   }
-  if (problem !== undefined) reporter.error(failureText(problem));
-  const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
-  if (!hasLedger && run !== undefined && problem === undefined) throw noLedger(environment, cwd);
-  if (hasLedger && run !== undefined) {
-    await showRun(run, options, environment, context);
-    return exitCode;
-  }
+  const exitCode = sayProblem(problem, context);
   if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
   else if (hasLedger) sayStatus(found, environment, context);
   if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
   return sayAge(found.succeeded, maxAge, environment.name, context);
+}
+
+/** @returns exit 2 where the ledger does not know everything that was sent. */
+function sayProblem(problem: Failure | undefined, { reporter }: Context): number {
+  if (problem === undefined) return EXIT_CODES.ok;
+  reporter.error(failureText(problem));
+  return EXIT_CODES.usage;
 }
 
 /** The document of `status --json`. */
@@ -244,23 +245,25 @@ function waitsFor({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCou
   return state === "open" && paused !== undefined ? ["stopped by a person"] : [];
 }
 
+/** @returns why the ledger does not know everything that was sent. */
 async function showRun(
   name: string,
   { json, chunk: number }: StatusOptions,
   environment: Environment,
   context: Context,
-): Promise<void> {
+): Promise<Failure | undefined> {
   const { reporter, cwd } = context;
   if (number !== undefined) {
-    const { chunk, actions } = await chunkActions(context, environment, name, number);
+    const { chunk, actions, problem } = await chunkActions(context, environment, name, number);
     sayActions(chunk, actions, context);
-    return;
+    return problem;
   }
   const details = await runStatus(context, environment, name);
-  const { summary, counts } = details;
+  const { summary, counts, problem } = details;
   const { next, actions } = summary;
   reporter.out(json ? `${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n` : describeRun(details, cwd));
   if (!json && next !== null) reporter.info(`${NEXT[actions.inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
+  return problem;
 }
 
 /** A line for each thing that is known of it. */

@@ -7,7 +7,7 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan, PlanOptions } from "../plan/plan.ts";
 import { machineOf } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
@@ -15,8 +15,8 @@ import type { CheckedInput } from "./progress.ts";
 import { toRejectsInput, writeNotSent } from "./rejects.ts";
 import { namedRun } from "./runs.ts";
 import { byUser, type Session } from "./session.ts";
-import type { StreamSettings } from "./stream.ts";
-import { inputFlags } from "./validate.ts";
+import type { Settings } from "./settings.ts";
+import { type InputOptions, inputFlags } from "./validate.ts";
 
 /**
  * Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. The caller holds the
@@ -37,7 +37,7 @@ export async function emptyPlanFolder({ ledgerPath }: Environment): Promise<stri
 /** What the ledger keeps of a plan. */
 export async function toRun(
   { cwd, now }: RunContext,
-  options: StreamSettings,
+  options: InputOptions & { readonly settings: Settings; readonly mode: PlanOptions["mode"] },
   { plan, problems, isNews }: CheckedInput,
   ledger: Ledger,
   output: string | undefined,

@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
-import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { describeLedgerServer } from "../config/ledger-server.ts";
+import { EXIT_CODES } from "../failure.ts";
 import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
 import type { RunContext } from "./context.ts";
@@ -52,19 +52,6 @@ export async function findLedgerOf(
   const boundTo = environment.kind === "sandbox" ? undefined : environment.baseUrl;
   return findLedger({ place: placeOf(environment, patience, hearer), boundTo });
 }
-
-/** The environment's ledger, read-only. @throws Failure `usage` where there is none yet. */
-export async function knownLedgerOf(environment: Environment, cwd: string): Promise<Ledger> {
-  const ledger = await findLedgerOf(environment);
-  if (ledger === undefined) throw noLedger(environment, cwd);
-  return ledger;
-}
-
-/** @param cwd that a path is shown from. */
-export const noLedger = (environment: Environment, cwd: string): Failure =>
-  new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
-    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
-  });
 
 /**
  * Notes in the ledger how a command ended, if there is one that takes it. Takes no lock, and never throws, since no command

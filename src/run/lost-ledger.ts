@@ -4,13 +4,14 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import { Failure } from "../failure.ts";
 import { appendJournal, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { findLedger } from "../ledger/open.ts";
 import { importCommand } from "../next-command.ts";
 import { andMore, cleanText, count, displayPath, inShell } from "../text.ts";
-import { JOURNAL, journalPath } from "./ledger-of.ts";
+import { findLedgerOf, JOURNAL, journalPath } from "./ledger-of.ts";
 
 /** Notes outside the ledger that a run is sent, so that a lost or older one is noticed. After it resolves, the line is on disk. */
 export async function noteInJournal(environment: Environment, ledger: Ledger, run: Run, actions: number) {
@@ -50,6 +51,16 @@ export async function lostRunsOf(
   const lacking =
     ledger === undefined ? own.map((entry) => ({ entry, known: undefined })) : await lackingRuns(ledger, own);
   return lacking.length === 0 ? undefined : lostRuns(lacking, environment, cwd);
+}
+
+/** The environment's ledger, read-only. @throws Failure `usage` where there is none yet, or it was lost. */
+export async function knownLedgerOf(environment: Environment, cwd: string): Promise<Ledger> {
+  const ledger = await findLedgerOf(environment);
+  if (ledger !== undefined) return ledger;
+  await refuseLostRuns(environment, ledger, cwd);
+  throw new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
+    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
+  });
 }
 
 /** @throws Failure `usage` where the ledger does not know everything that was sent from here. */

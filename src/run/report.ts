@@ -11,7 +11,7 @@ import { answerText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
 import type { RunContext } from "./context.ts";
-import { knownLedgerOf } from "./ledger-of.ts";
+import { knownLedgerOf } from "./lost-ledger.ts";
 import { detailsOf, type RunDetails, runOfResults } from "./runs.ts";
 
 /**

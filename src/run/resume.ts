@@ -7,17 +7,13 @@ import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { namedRun, whyItWaits } from "./runs.ts";
-import { deadlineOf, openSession, type Session } from "./session.ts";
+import { deadlineOf, openSession, type Patience, type Session, type Timing } from "./session.ts";
 import type { RunEnd, Summary } from "./summary.ts";
 
-export interface ResumeSettings {
+export interface ResumeSettings extends Timing, Patience {
   readonly environment: Environment;
   /** Its id; undefined: the oldest that is open. */
   readonly run: string | undefined;
-  /** Milliseconds after which nothing new is begun. */
-  readonly maxDuration?: number | undefined;
-  readonly waitLock: number;
-  readonly startedAt: number;
 }
 
 /**

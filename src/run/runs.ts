@@ -20,16 +20,10 @@ import { type Summary, summarise } from "./summary.ts";
 export async function chosenRun(ledger: Ledger, id: string | undefined, environment: Environment): Promise<Run> {
   if (id !== undefined) return namedRun(ledger, id, environment);
   const open = await openRuns(ledger);
-  const [run, ...others] = open;
-  if (run === undefined)
-    throw new Failure("usage", `No run of ${environment.name} is open.`, {
-      hint: `See its runs: ${statusCommand(environment)}`,
-    });
-  if (others.length > 0)
-    throw new Failure("usage", `${open.length} runs of ${environment.name} are open. Name one.`, {
-      hint: `They are ${open.map((each) => each.run).join(", ")}. See them: ${statusCommand(environment)}`,
-    });
-  return run;
+  const [run] = open;
+  if (run !== undefined && open.length === 1) return run;
+  const what = run === undefined ? `No run of ${environment.name} is open.` : `${open.length} runs of ${environment.name} are open. Name one.`;
+  throw new Failure("usage", what, { hint: `See its runs: ${statusCommand(environment)}` });
 }
 
 /** The run whose results are asked for. @param id undefined: the only one that is open, else the last. */

@@ -125,6 +125,19 @@ export function userName(): string {
 /** A person's word, given now. */
 export const byUser = (reason?: string): By => ({ who: userName(), at: new Date().toISOString(), reason });
 
+/** When a command began, and how long it may go on. */
+export interface Timing {
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  /** Milliseconds after which nothing new is begun. */
+  readonly maxDuration?: number | undefined;
+}
+
+/** Milliseconds to wait while another command holds the ledger. */
+export interface Patience {
+  readonly waitLock: number;
+}
+
 /** `performance.now()` after which nothing new is begun. */
-export const deadlineOf = (of: { readonly startedAt: number; readonly maxDuration?: number | undefined }): number =>
-  of.startedAt + (of.maxDuration ?? Number.POSITIVE_INFINITY);
+export const deadlineOf = ({ startedAt, maxDuration = Number.POSITIVE_INFINITY }: Timing): number =>
+  startedAt + maxDuration;

@@ -10,12 +10,12 @@ import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
-import { byUser, openSession, type Session } from "./session.ts";
+import { byUser, openSession, type Patience, type Session, type Timing } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
-export interface SettleSettings {
+export interface SettleSettings extends Pick<Timing, "startedAt">, Patience {
   readonly environment: Environment;
   /** Its id; undefined: the only open one. */
   readonly run: string | undefined;
@@ -29,8 +29,6 @@ export interface SettleSettings {
   readonly reason?: string | undefined;
   /** Asked before a run is closed; without it, the run is closed unasked. */
   readonly confirmClose?: (() => Promise<boolean>) | undefined;
-  readonly waitLock: number;
-  readonly startedAt: number;
 }
 
 export type SettleResult =

@@ -6,8 +6,8 @@ import type { Chunk, Invocation, LockHolder } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
 import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf, knownLedgerOf, LOCK } from "./ledger-of.ts";
-import { lostRunsOf } from "./lost-ledger.ts";
+import { findLedgerOf, LOCK } from "./ledger-of.ts";
+import { knownLedgerOf, lostRunsOf } from "./lost-ledger.ts";
 import {
   type AskedAction,
   actionsOfChunk,
@@ -84,14 +84,18 @@ export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state ==
 export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   run.state === "closing" || counts.inDoubt + counts.refused > 0;
 
+/** What a person is told beside one run. */
+type WithProblem<T> = T & Pick<Status, "problem">;
+
 /** @throws Failure `usage` where there is no such run, or no ledger. */
 export async function runStatus(
   { cwd }: Pick<RunContext, "cwd">,
   environment: Environment,
   id: string,
-): Promise<RunDetails> {
+): Promise<WithProblem<RunDetails>> {
   await using ledger = await knownLedgerOf(environment, cwd);
-  return await detailsOf(ledger, await namedRun(ledger, id, environment), environment);
+  const details = await detailsOf(ledger, await namedRun(ledger, id, environment), environment);
+  return { ...details, problem: await lostRunsOf(environment, ledger, cwd) };
 }
 
 /**
@@ -104,7 +108,7 @@ export async function chunkActions(
   environment: Environment,
   id: string,
   number: number,
-): Promise<{ readonly chunk: Chunk; readonly actions: readonly AskedAction[] }> {
+): Promise<WithProblem<{ readonly chunk: Chunk; readonly actions: readonly AskedAction[] }>> {
   await using ledger = await knownLedgerOf(environment, cwd);
   const run = await namedRun(ledger, id, environment);
   const chunk = (await ledger.chunks(run.number)).find((each) => each.chunk === number);
@@ -112,5 +116,6 @@ export async function chunkActions(
     throw new Failure("usage", `Run ${id} has no chunk ${number}.`, {
       hint: `See which it has: ${statusCommand(environment, id)}`,
     });
-  return { chunk, actions: await actionsOfChunk(ledger, run, number) };
+  const actions = await actionsOfChunk(ledger, run, number);
+  return { chunk, actions, problem: await lostRunsOf(environment, ledger, cwd) };
 }

@@ -13,12 +13,12 @@ import type { CheckedInput } from "./progress.ts";
 import { writeNotSent } from "./rejects.ts";
 import { afterEarlier, type EarlierRun, finishEarlierRuns, writeLeft } from "./resume.ts";
 import { doubtedOf } from "./runs.ts";
-import { deadlineOf, openSession, type Session } from "./session.ts";
+import { deadlineOf, openSession, type Patience, type Session, type Timing } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
 import { checkInput, type InputOptions, inputFlags, plan as planInput } from "./validate.ts";
 
-export interface StreamSettings extends InputOptions {
+export interface StreamSettings extends InputOptions, Timing, Patience {
   readonly settings: Settings;
   /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one of the environment. */
   readonly output?: string | undefined;
@@ -30,12 +30,6 @@ export interface StreamSettings extends InputOptions {
   readonly publishes?: boolean | undefined;
   /** Set aside a file that is in the way of the promises. */
   readonly moveAside: boolean;
-  /** Milliseconds after which nothing new is begun. */
-  readonly maxDuration?: number | undefined;
-  /** Milliseconds to wait while another command holds the ledger. */
-  readonly waitLock: number;
-  /** When it began, by `performance.now()`. */
-  readonly startedAt: number;
   /** See `openSession`. */
   readonly newLedger?: NewLedgerWord;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */

@@ -12,16 +12,14 @@ import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
 import { openQuestions, statusAfter, whyItWaits } from "./runs.ts";
-import { deadlineOf, openService, type Session } from "./session.ts";
+import { deadlineOf, openService, type Session, type Timing } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
 
-export interface WorkSettings {
+export interface WorkSettings extends Timing {
   readonly environment: Environment;
   /** Ends once nothing published is left; else it waits for more. */
   readonly untilIdle: boolean;
-  readonly maxDuration?: number | undefined;
-  readonly startedAt: number;
   /** Called with each run that this worker ended, or found a reason to stop. */
   readonly onRunEnd: (end: { readonly exitCode: number; readonly summary: Summary }) => Promise<void>;
 }
