@@ -27,7 +27,11 @@ type Patience = keyof typeof PATIENCE_MS;
 /** Who hears that a database is away, and can stop waiting for it. */
 type Hearer = Pick<RunContext, "stop" | "progress">;
 
-function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patience: Patience, hearer?: Hearer): LedgerPlace {
+function placeOf(
+  { ledgerPath: path, ledgerServer: server }: Environment,
+  patience: Patience,
+  hearer?: Hearer,
+): LedgerPlace {
   if (server === undefined) return { kind: "sqlite", path };
   const patienceMs = PATIENCE_MS[patience];
   return {

@@ -4,7 +4,6 @@ import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/files.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";

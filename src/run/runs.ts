@@ -22,7 +22,10 @@ export async function chosenRun(ledger: Ledger, id: string | undefined, environm
   const open = await openRuns(ledger);
   const [run] = open;
   if (run !== undefined && open.length === 1) return run;
-  const what = run === undefined ? `No run of ${environment.name} is open.` : `${open.length} runs of ${environment.name} are open. Name one.`;
+  const what =
+    run === undefined
+      ? `No run of ${environment.name} is open.`
+      : `${open.length} runs of ${environment.name} are open. Name one.`;
   throw new Failure("usage", what, { hint: `See its runs: ${statusCommand(environment)}` });
 }
 

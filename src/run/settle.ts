@@ -112,7 +112,7 @@ async function decide(
   chosen: readonly Chunk[],
 ): Promise<void> {
   const { progress } = context;
-  const { ledger, environment } = session;
+  const { ledger } = session;
   const { decision, first, reason } = options;
   const [asked] = chosen;
   if (asked === undefined) progress.happened(await whyNothing(session, run, options));

@@ -108,7 +108,7 @@ async function streamInput(
   if (repeated !== undefined) return repeated;
 
   context.progress.happened({ kind: "input checked", ...checked });
-  if (plan.isRefused || plan.actions.new === 0) return endUnsent(context, options, checked, session);
+  if (plan.isRefused || plan.actions.new === 0) return await endUnsent(context, options, checked, session);
   const run = await toRun(context, options, checked, ledger, output);
   if (mode === "adopt") {
     await adoptRun(session, run, plan, options.reason);
@@ -122,7 +122,7 @@ async function streamInput(
     return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
   if (!publishes) await session.key();
   const entered = await enterRun(context, session, run, plan);
-  if (publishes) return endPublished(options, checked, session, entered);
+  if (publishes) return await endPublished(options, checked, session, entered);
   // Loaded only here: many nights, nothing is sent.
   const { carryOut } = await import("./carry-out.ts");
   const deadline = deadlineOf(options);
@@ -140,7 +140,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
   }
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
   context.progress.happened({ kind: "input checked", ...planned });
-  return endUnsent(context, options, planned);
+  return await endUnsent(context, options, planned);
 }
 
 function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
