@@ -103,24 +103,3 @@ test("find: nothing is exit 4 with a document, and the ledger stays as it is", {
     expect((await place.tickets([...args, ...(args.includes("--env") ? [] : ENV)], service)).exitCode).toBe(2);
   expect(readFileSync(place.path(`${STATE}/ledger.db`)).equals(before)).toBe(true);
 });
-
-test("find works beside a run, which is not disturbed", { tags: ["long"] }, async () => {
-  const { place, service, find } = await openSales();
-  const [held, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  service.behave({
-    answer: async ({ items }) => {
-      if (!items.some(({ data }) => data.ticketId === "T-3")) return undefined;
-      arrived.resolve();
-      await held.promise;
-      return undefined;
-    },
-  });
-  const running = place.tickets(SEND, service);
-  await arrived.promise;
-  const outcomes = [];
-  for (const id of ["T-1", "T-3", "T-6"]) outcomes.push((await find(id)).document.actions[0]?.outcome);
-  expect(outcomes).toEqual(["accepted", "in flight", "planned"]);
-  held.resolve();
-  expect(await running).toMatchObject({ exitCode: 0 });
-  expect((await find("T-3")).document.actions).toMatchObject([{ outcome: "accepted" }]);
-});

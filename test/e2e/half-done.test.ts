@@ -4,18 +4,12 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { type Service, startService } from "../support/service.ts";
+import type { Workplace } from "../support/bin.ts";
+import { openSales, type Service } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 const LEDGER = "home/state/tickets/playground/ledger.db";
-
-async function openSales(rows = 5) {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", salesTable(rows));
-  return { place, service: await startService() };
-}
 
 async function newestRun(place: Workplace, service: Service): Promise<string> {
   const { stdout } = await place.tickets(["status", "--json", "--env", "playground"], service);
@@ -32,7 +26,7 @@ test.each<[string, (path: string) => void]>([
     },
   ],
 ])("a ledger that has %s yet is none, for who only looks, and the next stream makes it", async (_, begin) => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(5, { isWarm: true });
   mkdirSync(dirname(place.path(LEDGER)), { recursive: true });
   begin(place.path(LEDGER));
   for (const args of [["status"], ["find", "T-1"], ["validate", "sales.csv"]]) {
@@ -43,17 +37,8 @@ test.each<[string, (path: string) => void]>([
   expect((await place.tickets(SEND, service)).exitCode).toBe(0);
 });
 
-test("a table of promises with another line than its header is not taken for one", async () => {
-  const { place, service } = await openSales();
-  place.write("p.csv", "source,line\n");
-  const { exitCode, stderr } = await place.tickets([...SEND, "-o", "p.csv"], service);
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain("tickets did not write it for this environment");
-  expect(place.read("p.csv")).toBe("source,line\n");
-});
-
 test("a stream that ends a run of another night and then finds its own input invalid is no success", async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(5, { isWarm: true });
   expect((await place.tickets([...SEND, "--max-duration", "1ms"], service)).exitCode).toBe(7);
   place.write("sales.csv", `${salesTable(5)}not a row\n`);
   expect((await place.tickets(SEND, service)).exitCode).toBe(3);
@@ -63,34 +48,8 @@ test("a stream that ends a run of another night and then finds its own input inv
   expect(stderr).toContain("No stream to playground has succeeded yet");
 });
 
-test("a word that is said again is answered by what it decided, not by what was decided about another chunk before", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openSales(15);
-  const send = [...SEND, "TICKETS_CHUNK_SIZE=5"];
-  const doubtAt = (at: number): void =>
-    service.behave({
-      answer: ({ items }) => (items[0]?.data.ticketId === `T-${at}` ? { status: 500, body: "" } : undefined),
-    });
-  doubtAt(1);
-  expect((await place.tickets(send, service)).exitCode).toBe(6);
-  const run = await newestRun(place, service);
-  const settle = async (word: string) => {
-    const { exitCode, stderr } = await place.tickets(["settle", run, word, "--env", "playground"], service);
-    expect(exitCode).toBe(0);
-    return stderr;
-  };
-  await settle("--not-sent");
-  doubtAt(11);
-  expect((await place.tickets(send, service)).exitCode).toBe(6);
-  expect(await settle("--sent")).toContain("Chunk 3: 5 actions settled as sent.");
-  const again = await place.tickets(["settle", run, "--sent", "--chunk", "3", "--env", "playground"], service);
-  expect(again.stderr).toContain(`Chunk 3 of run ${run} was settled before, as sent by`);
-  expect(again.stderr).not.toContain("warning");
-});
-
 test("what the service rejected as there already, after a wrong --not-sent, is known once a person adopts it", async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(5, { isWarm: true });
   service.behave({ answer: () => ({ status: 500, body: "" }) });
   expect((await place.tickets(SEND, service)).exitCode).toBe(6);
   service.behave({ failureOf: ({ data }) => ({ status: "error", ticketId: data.ticketId, error: "ticket_exists" }) });

@@ -6,7 +6,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkplace, type RunOptions } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
-import { readLines, readPromises, salesTable } from "../support/tables.ts";
+import { readLines, readPromises, salesTable, ticketIds } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
 /** Runs a command as someone who may read and write only what the file modes say, which root need not heed; undefined where that can't be done. */
@@ -20,7 +20,6 @@ const BY_MODES_ONLY: string | undefined =
       : undefined;
 const PLAYGROUND = ["--env", "playground"];
 const NEEDS_MODES = "(needs setpriv, or a user other than root)";
-const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
 
 const sale = (n: number) => ({
   eventId: "E-1",
@@ -87,7 +86,7 @@ describe("input of every kind arrives as the same actions", () => {
     place.write("sales 0.csv", salesTable(2, { first: 5 }));
     const { summary } = await place.summary(["stream", "sales-*.csv", "sales 0.csv", ...PLAYGROUND], service);
     expect(summary).toMatchObject({ exitCode: 0, rows: { read: 6 } });
-    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets(1, 6));
+    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(ticketIds(1, 6));
     expect(service.requests).toHaveLength(1);
   });
 });

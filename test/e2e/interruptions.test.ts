@@ -21,8 +21,8 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
+import { BIN, type Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, openSales, type Service, startService } from "../support/service.ts";
 import { type PromiseLine, readPromises, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -32,12 +32,6 @@ const SEND = [`TICKETS_CHUNK_SIZE=${CHUNK}`, "stream", "sales.csv", "--env", "pl
 /** In which a run notes what it has written, on any machine. */
 const NOTED_MS = 500;
 const ALL = Array.from({ length: ROWS }, (_, at) => `T-${at + 1}`);
-
-async function openSales() {
-  const place = openWorkplace();
-  place.write("sales.csv", salesTable(ROWS));
-  return { place, service: await startService() };
-}
 
 const ticketsOf = (promises: readonly PromiseLine[]) => promises.map(({ ticketId }) => ticketId);
 
@@ -79,7 +73,7 @@ describe("an output file that others touch while the run writes it", () => {
     ["replaced by a folder", (path) => replace(path, (at) => mkdirSync(at))],
     ["replaced by a link to another file", (path) => replace(path, (at) => symlinkSync("precious.txt", at))],
   ])("%s: the run goes on, and the rest goes elsewhere, said", { tags: ["long"] }, async (_, touch) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     place.write("precious.txt", "precious\n");
     const path = place.path("promises.ndjson");
     meanwhile(service, () => atRest(path, () => touch(path)));
@@ -98,7 +92,7 @@ describe("an output file that others touch while the run writes it", () => {
   });
 
   test("as CSV, the rest is a table of its own", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     meanwhile(service, () => rmSync(place.path("promises.csv")));
     const { summary } = await place.summary([...SEND, "-o", "promises.csv"], service);
     expect(summary.output).toBe(place.path(`promises.csv.${summary.run}.csv`));
@@ -114,7 +108,7 @@ test.each<[string, (path: string) => void]>([
   "an output file that is %s before its run goes on: the rest goes elsewhere, said",
   { tags: ["long"] },
   async (_, touch) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     const command = [...SEND, "-o", "promises.ndjson"];
     service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
     const { exitCode, summary } = await place.summary(command, service);
@@ -134,7 +128,7 @@ test.each<[string, (path: string) => void]>([
 );
 
 test("a Ctrl-C counts too where the request in flight is refused: a person decides how it goes on", async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   let child: ChildProcess | undefined;
   service.behave({
     answer: async () => {
@@ -163,7 +157,7 @@ test("a Ctrl-C counts too where the request in flight is refused: a person decid
 test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", {
   tags: ["long"],
 }, async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   mkdirSync(place.path("night"));
   const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
   service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
@@ -181,7 +175,7 @@ test("a folder that is gone before its run goes on: promises and rejects go to t
 test("two runs with ledgers of their own don't write the same output: the second is exit 2 before it sends", {
   tags: ["long"],
 }, async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   const other = await startService();
   const command = [...SEND, "-o", "promises.ndjson"];
   let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
@@ -202,7 +196,7 @@ interface Counted {
 }
 
 test("a chunk that is being sent is called in flight while the process lives", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   let seen = "";
   let document: unknown;
   meanwhile(service, async () => {
@@ -227,7 +221,7 @@ describe("standard streams", () => {
   test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     const shell = '{ "$@"; echo $? > code; } | head -n 1';
     const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
     expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
@@ -245,7 +239,7 @@ describe("standard streams", () => {
     ["stderr", '"$@" 2>&-'],
     ["all three", '"$@" <&- >&- 2>&-'],
   ])("%s closed: the run is as ever", { tags: ["long"] }, async (_, shell) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     expect(await place.tickets([...SEND, "-o", "promises.ndjson"], { ...service, shell })).toMatchObject({
       exitCode: 0,
     });
@@ -254,7 +248,7 @@ describe("standard streams", () => {
   });
 
   test("promises to a closed stdout are in the ledger", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     const ended = await place.tickets([...SEND, "-o", "-"], { ...service, shell: '"$@" >&-' });
     expect(ended.exitCode).toBe(0);
     await expectAllOnce(place, service);
@@ -262,7 +256,7 @@ describe("standard streams", () => {
 
   test("a reader of the log that goes away, or whose disk is full, stops nothing", { tags: ["long"] }, async () => {
     for (const shell of ['"$@" 2>/dev/full', '{ "$@"; echo $? > code; } 2>&1 >/dev/null | head -n 1']) {
-      const { place, service } = await openSales();
+      const { place, service } = await openSales(ROWS);
       await place.tickets([...SEND, "--verbose", "-o", "promises.ndjson"], { ...service, shell });
       if (shell.includes("code")) expect(place.read("code")).toBe("0\n");
       expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
@@ -275,7 +269,7 @@ describe("standard streams", () => {
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
   ])("%s that a full disk does not take is exit 10, not a crash", { tags: ["long"] }, async (_, command) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     if (command[0] === "results") await place.tickets(SEND, service);
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: '"$@" >/dev/full' });
     expect(stderr).toMatch(/^error: Standard output can't be written \(ENOSPC[^\n]*\)\.$/m);
@@ -287,7 +281,7 @@ describe("standard streams", () => {
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
   ])("a reader of %s that had enough is all right", { tags: ["long"] }, async (_, command) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     place.write("sales.csv", salesTable(4000));
     if (command[0] === "results") await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
     const shell = '{ "$@"; echo $? > code; } | head -n 1';
@@ -302,7 +296,7 @@ describe("standard streams", () => {
 test.skipIf(process.platform !== "linux")(
   "a terminal that goes away stops the run at a chunk border, and the same command completes it",
   async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(ROWS);
     // The program outlives whoever started it; its fourth stream tells when it heard of that, and how it ends.
     place.write(
       "report.mjs",
@@ -352,7 +346,7 @@ const SIGNALS = forWalks<Signals>(
   5,
 );
 const isHeard = async (...[, signals, exitCode, inDoubt]: Signals): Promise<void> => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   // Signals that come together may be heard as one: each is sent when the one before was heard.
   place.write(
     "report.mjs",
@@ -398,7 +392,7 @@ function replace(path: string, make: (path: string) => void): void {
 }
 
 test("an update that takes the program's own files away while it works is reported, and the same command goes on", async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(ROWS);
   for (const part of ["bin", "dist", "package.json"])
     cpSync(join(dirname(BIN), "..", part), place.path(`opt/${part}`), { recursive: true });
   symlinkSync(join(dirname(BIN), "../node_modules"), place.path("opt/node_modules"));

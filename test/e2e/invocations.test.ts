@@ -2,24 +2,16 @@
 
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
 import { fastClock } from "../support/clock.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { openSales } from "../support/service.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 const STATUS = ["status", "--env", "playground"];
 
-async function openSales() {
-  const place = openWorkplace();
-  place.write("sales.csv", salesTable(3));
-  return { place, service: await startService() };
-}
-
 test("status begins with the last success, the last failure and what did not start, and shows files and duration of each run", {
   tags: ["long"],
 }, async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(3);
   await place.tickets(SEND, service);
   place.write("events.csv", "eventId,currency\nE,X\n");
   await place.tickets(["stream", "events.csv", "--env", "playground"], service);
@@ -48,7 +40,7 @@ test("status begins with the last success, the last failure and what did not sta
 test("status --max-age is 4 when the last success is older, or there was none; a check is no success, nor a resume of nothing", {
   tags: ["long"],
 }, async () => {
-  const { place, service } = await openSales();
+  const { place, service } = await openSales(3);
   const old = [...STATUS, "--max-age", "26h"];
   expect(await place.tickets(old, service)).toMatchObject({ exitCode: 4 });
   await place.tickets(SEND, service);

@@ -55,21 +55,6 @@ async function nothingNew(rig: SalesRig, output: string): Promise<void> {
   expect(sent(rig)).toBe(before);
 }
 
-const NAMES = forWalks(
-  [
-    ["none.ndjson", "There is no file none.ndjson."],
-    ["", 'There is no file "". Nothing was imported.'],
-    [".", "There is no file .. Nothing was imported."],
-  ] as const,
-  3,
-);
-const isRefused = async (name: string, sentence: string): Promise<void> => {
-  const rig = await salesRig(2);
-  expect(await refused(rig, importOf(name))).toContain(sentence);
-};
-test.each(NAMES.short)("an import of %j says what is wrong with the name", isRefused);
-test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isRefused);
-
 describe("a ledger that was lost", () => {
   const isNoticed = async (...commands: readonly (readonly string[])[]): Promise<void> => {
     const rig = await salesRig(20);
@@ -592,19 +577,4 @@ test("a sandbox whose state was deleted by hand is begun anew by a reset", { tag
     exitCode: 0,
     stderr: expect.stringContaining("1 action: 1 accepted."),
   });
-});
-
-test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", salesTable(3));
-  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-  const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];
-  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
-  await resetSandbox(place);
-  expect(existsSync(place.path(".tickets/sandbox/journal.ndjson"))).toBe(false);
-  expect(await place.tickets([...command.slice(0, -1), "b.ndjson"])).toMatchObject({ exitCode: 0 });
-  rmSync(place.path(".tickets/sandbox/ledger.db"));
-  expect(await place.tickets([...command.slice(0, -1), "c.ndjson"])).toMatchObject({ exitCode: 2 });
 });

@@ -7,51 +7,6 @@ import { fixture, openWorkplace, type Workplace } from "../support/bin.ts";
 const EVENTBRITE = fixture("exports/eventbrite/attendees.csv");
 
 describe("tickets init", () => {
-  test("writes a config that only needs what no export says, and the plan is then the expected one", {
-    tags: ["long"],
-  }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    cpSync(EVENTBRITE, place.path("attendees.csv"));
-    const first = await place.tickets(["init", "attendees.csv"]);
-    expect(first.exitCode).toBe(0);
-    expect(first.stdout).toBe("");
-    expect(first.stderr).toContain("Next: tickets plan attendees.csv --preview");
-
-    const reported = [...first.stderr.matchAll(/tickets\.config\.yaml:(\d+) {2}(\w+):/g)].map(([, line, key]) => [
-      Number(line),
-      key,
-    ]);
-    const lines = place.read("tickets.config.yaml").split("\n");
-    expect(reported.map(([, key]) => key)).toEqual(["zone", "eventId", "eventName"]);
-    for (const [line, key] of reported) expect(lines[Number(line) - 1]).toMatch(new RegExp(`^ +${key}: "<FILL IN: `));
-    expect(place.read("tickets.config.yaml")).toContain('match: "attendees.csv"');
-
-    const refused = await place.tickets(["plan", "attendees.csv"]);
-    expect(refused.exitCode).toBe(2);
-    for (const [line, key] of reported)
-      expect(refused.stderr).toMatch(
-        new RegExp(`tickets\\.config\\.yaml:${line}:\\d+ .*${key}: is still to be filled in`),
-      );
-
-    const answers: Readonly<Record<string, string>> = {
-      zone: "America/Los_Angeles",
-      eventId: "eb-900100200",
-      eventName: "Café Ünïcode Live",
-    };
-    place.write(
-      "tickets.config.yaml",
-      lines.join("\n").replace(/(\w+): "<FILL IN: [^>]*>"/g, (_asked, key: string) => `${key}: ${answers[key]}`),
-    );
-    const planned = await place.tickets(["plan", "attendees.csv"]);
-    expect(planned.exitCode).toBe(0);
-    const parse = (text: string): unknown[] =>
-      text
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-    expect(parse(planned.stdout)).toEqual(parse(readFileSync(EVENTBRITE.replace(".csv", ".expected.ndjson"), "utf8")));
-  });
-
   test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", {
     tags: ["long"],
   }, async () => {
@@ -125,73 +80,5 @@ describe("tickets plan --preview", () => {
     expect(byAction).toMatchObject({ soldTicket: 4 });
     expect(place.read("actions.ndjson").trimEnd().split("\n")).toHaveLength(9);
     expect((await place.tickets(["plan", "attendees.csv", "--preview", "-o", "-"])).exitCode).toBe(2);
-  });
-
-  test("shows rows that are wrong, too", { tags: ["long"] }, async () => {
-    const place = open();
-    place.write("attendees.csv", place.read("attendees.csv").replace("2027-02-01 10:00:00", "01.02.2027 10:00"));
-    const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "1"]);
-    expect(exitCode).toBe(3);
-    expect(stdout.replaceAll(/\s+│?\s*/g, " ")).toContain('error: "01.02.2027 10:00"');
-  });
-});
-
-const SOURCE = `sources:
-  sold:
-    match: "sold*.csv"
-    zone: Europe/Berlin
-    expect: {Currency: EUR}
-    actions:
-      - newEvent: {fields: {eventId: e, currency: EUR}}
-      - soldTicket:
-          when: {Status: paid}
-          fields:
-            eventId: e
-            ticketId: "{ID}"
-            userId: "{User}"
-            price: {from: "{Price}", decimal: ","}
-            orderTime: {from: "{At}", format: "d.M.yyyy H:mm"}
-            name: {from: "{Kind}", map: {a: A}}
-`;
-const HEADER = "ID;Status;User;Price;At;Kind;Currency";
-const GOOD = "t1;paid;u;1,00;1.2.2026 8:00;a;EUR";
-
-describe("never a silent wrong reading", () => {
-  /** What stops at once, with the place in the config. */
-  test.each<[string, string, string, string, readonly string[]]>([
-    [
-      "a header that occurs twice",
-      SOURCE,
-      `${HEADER};User`,
-      '13:21 sources.sold.actions[1].soldTicket.fields.userId: sold.csv has 2 columns called "User"',
-      ["Say which: User#1 or User#2."],
-    ],
-    [
-      "a delimiter that leaves one column",
-      SOURCE.replace("    zone", '    csv: {delimiter: "|"}\n    zone'),
-      HEADER,
-      '13:23 sources.sold.actions[1].soldTicket.fields.ticketId: sold.csv has no column "ID"',
-      ["Its only column is"],
-    ],
-    [
-      "day and month in both orders",
-      SOURCE.replace('"d.M.yyyy H:mm"', "[d/M/yy, M/d/yy]"),
-      HEADER,
-      "15:47 sources.sold.actions[1].soldTicket.fields.orderTime.format: d/M/yy and M/d/yy read 4/3/11 differently",
-      ["never guessed"],
-    ],
-  ])("%s stops before anything is read", { tags: ["long"] }, async (_what, config, header, at, more) => {
-    const place = openWorkplace({ isWarm: true });
-    place.write("tickets.config.yaml", config);
-    place.write("sold.csv", `${header}\n${GOOD}\n`);
-    // One fault is reported as it is; several under a line that counts them.
-    for (const command of ["validate", "plan", "stream"]) {
-      const { exitCode, stdout, stderr } = await place.tickets([command, "sold.csv"]);
-      expect(exitCode).toBe(2);
-      expect(stdout).toBe("");
-      expect(stderr).toMatch(/^error: (?:tickets\.config|\d+ problems in the config:\n)/m);
-      expect(stderr).toContain(` tickets.config.yaml:${at}`);
-      for (const text of more) expect(stderr).toContain(text);
-    }
   });
 });

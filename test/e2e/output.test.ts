@@ -2,61 +2,35 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
-import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import type { Workplace } from "../support/bin.ts";
+import { openSales, type Service, startService } from "../support/service.ts";
+import { readLines, readPromises, readTable, salesTable, ticketIds } from "../support/tables.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
-const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
-
-async function openSales(rows = 12) {
-  const place = openWorkplace();
-  place.write("sales.csv", salesTable(rows));
-  return { place, service: await startService() };
-}
 
 describe("standard output", () => {
   test("holds the promises as NDJSON and nothing else with --output -", async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"], service);
     expect(exitCode).toBe(0);
-    expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(1, 12));
+    expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 12));
     expect(readPromises(stdout).every(({ status, actionPromise }) => status === "success" && actionPromise)).toBe(true);
     expect(place.files().filter((name) => name.includes("promises"))).toEqual([]);
   });
 
   test("holds what is left of a run that stopped, too, and no file does", async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const command = [...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"];
     service.behave({ answer: () => (service.requests.length > 1 ? { status: 403, body: "{}" } : undefined) });
     const begun = await place.tickets(command, service);
     expect(begun).toMatchObject({ exitCode: 5 });
-    expect(readPromises(begun.stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(1, 5));
+    expect(readPromises(begun.stdout).map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 5));
     service.behave({});
     const ended = await place.tickets(command, service);
     expect(ended).toMatchObject({ exitCode: 0 });
-    expect(readPromises(ended.stdout).map(({ ticketId }) => ticketId)).toEqual(tickets(6, 12));
+    expect(readPromises(ended.stdout).map(({ ticketId }) => ticketId)).toEqual(ticketIds(6, 12));
     expect(place.files().filter((name) => name.endsWith("-") || name.includes("promises"))).toEqual([]);
   });
-
-  const DOCUMENTS = forWalks<readonly [string, readonly string[], number]>(
-    [
-      ["sent", [], 0],
-      ["dry", ["--dry-run"], 0],
-      ["invalid", ["--action", "newEvent"], 2],
-    ],
-    3,
-  );
-  const isOneDocument = async (_: string, more: readonly string[], code: number): Promise<void> => {
-    const { place, service } = await openSales();
-    const { exitCode, stdout } = await place.tickets([...SEND, "--json", ...more], service);
-    expect(exitCode).toBe(code);
-    expect(readLines(stdout)).toHaveLength(1);
-  };
-  const ONE_DOCUMENT = "holds exactly one JSON document with --json: %s";
-  test.each(DOCUMENTS.short)(ONE_DOCUMENT, isOneDocument);
-  test.each(DOCUMENTS.long)(ONE_DOCUMENT, { tags: ["long"] }, isOneDocument);
 
   test.each([
     "stream sales.csv",
@@ -67,7 +41,7 @@ describe("standard output", () => {
     "settle 0badcafe",
     "prune",
   ])("holds one JSON document with --json where there is no result: %s", { tags: ["long"] }, async (command) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const { exitCode, stdout } = await place.tickets([...command.split(" "), "--json", "--env", "nowhere"], service);
     expect(exitCode).toBe(2);
     const error = { code: "usage", message: expect.stringContaining("nowhere"), hint: expect.any(String) };
@@ -90,7 +64,7 @@ describe("--quiet", () => {
   test("holds back progress and summary when all is well, and prints warnings, each once for its row", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const first = await quietly(place, service);
     expect(first.exitCode).toBe(0);
     expect(first.stderr).toMatch(/^playground .* NEW · .*\nwarning: event-not-registered: [^\n]*\n$/);
@@ -115,34 +89,10 @@ describe("--quiet", () => {
     expect(service.sent()).toHaveLength(14);
   });
 
-  test("of two scans that differ by their times alone each has its own warning", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    const at = (action: string, orderTime: number): string =>
-      `${JSON.stringify({ action, data: { ticketId: "T-1", orderTime } })}\n`;
-    const visits = [at("checkedInTicket", 1_781_280_000), at("scannedTicket", 1_781_280_060)];
-    const night = async (lines: readonly string[]) => {
-      place.write("visits.ndjson", lines.join(""));
-      return (await place.tickets(["stream", "visits.ndjson", "--env", "playground", "--quiet"], service)).stderr;
-    };
-    expect(await night(visits)).toContain("after-final: visits.ndjson:2");
-    expect(await night([...visits, at("scannedTicket", 1_781_280_090)])).toContain("after-final: visits.ndjson:3");
-  });
-
-  test("values that nobody named are reported for each file", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
-    place.write("tickets.config.yaml", CHECK_INS);
-    place.write("a.csv", "T,At,In\nA,1781280000,yes\nB,1781280000,oui\n");
-    place.write("b.csv", "T,At,In\nC,1781280000,yes\nD,1781280000,peut-être\n");
-    const { stderr } = await place.tickets(["stream", "a.csv", "b.csv", "--quiet"]);
-    expect(stderr).toContain("warning: value-not-named (2 times)\n");
-    expect(stderr).toContain('\n    a.csv:3 In: No when, skip or expect names "oui"');
-    expect(stderr).toContain('\n    b.csv:3 In: No when, skip or expect names "peut-être"');
-  });
-
   test("values that nobody named are reported again as soon as they stand in another row", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     place.write("tickets.config.yaml", CHECK_INS);
     const night = async (...rows: readonly string[]): Promise<string> => {
       place.write("ins.csv", ["T,At,In", "A,1781280000,yes", ...rows, ""].join("\n"));
@@ -159,27 +109,10 @@ describe("--quiet", () => {
     expect(await night(d)).not.toContain("oui");
   });
 
-  test("what changed since it was accepted is reported once for the same values, with what can be done", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales();
-    await quietly(place, service);
-    const table = place.read("sales.csv");
-    place.write("sales.csv", table.replace(",10.50,", ",11.99,"));
-    const reported = await quietly(place, service);
-    expect(reported.exitCode).toBe(4);
-    expect(reported.stderr).toContain("changed: sales.csv:6 It was accepted with other content and is not sent again");
-    expect(reported.stderr).toContain("price 10.50 → 11.99");
-    expect(reported.stderr).toContain("what an updateTicket or a resoldTicket can change, send as one");
-    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stderr: "" });
-    place.write("sales.csv", table.replace(",10.50,", ",12.99,"));
-    expect((await quietly(place, service)).stderr).toContain("10.50 → 12.99");
-  });
-
   test("a warning that was shown while nothing was sent is shown again by the night that sends", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "--dry-run"], service);
     await place.tickets(["validate", "sales.csv", "--env", "playground"], service);
     const bad = salesTable(3).replaceAll(/,\d+\.\d\d,/g, ",?,");
@@ -191,7 +124,7 @@ describe("--quiet", () => {
   });
 
   test("that all went to the sandbox is always said", { tags: ["long"] }, async () => {
-    const { place } = await openSales();
+    const { place } = await openSales(12);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     for (const before of ["sandbox (built in) · ledger .tickets/sandbox/ledger.db NEW\n", ""])
       expect(await place.tickets(["stream", "events.csv", "--quiet"])).toMatchObject({
@@ -199,20 +132,11 @@ describe("--quiet", () => {
         stderr: `${before}SANDBOX: nothing left this machine.\n`,
       });
   });
-
-  test("shows everything when something is wrong", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
-    const { exitCode, stderr } = await place.tickets([...SEND, "--quiet"], service);
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain("sales.csv:2 ");
-    expect(stderr).toContain("Nothing was sent.");
-  });
 });
 
 describe("an output file", () => {
   test("of an earlier night is appended to", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const before = place.read("promises.ndjson");
     place.write("night2.csv", salesTable(6, { first: 10 }));
@@ -222,7 +146,7 @@ describe("an output file", () => {
     const after = place.read("promises.ndjson");
     expect(after.startsWith(before)).toBe(true);
     const promises = readPromises(after);
-    expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 15));
+    expect(promises.map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 15));
     expect(promises.slice(12).map(({ source, line, run, seq }) => [source, line, run, seq])).toEqual([
       ["night2.csv", 5, summary.run, 4],
       ["night2.csv", 6, summary.run, 5],
@@ -231,12 +155,12 @@ describe("an output file", () => {
   });
 
   test("as CSV has one header, however many nights", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
     place.write("sales.csv", salesTable(20));
     await place.tickets([...SEND, "-o", "promises.csv"], service);
     const rows = readTable(place.read("promises.csv"));
-    expect(rows.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 20));
+    expect(rows.map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 20));
     expect(rows.map(({ status }) => status)).toEqual(Array(20).fill("success"));
     expect(Object.keys(rows[0] ?? {})).toEqual(
       "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at,mark,content,time,owner,response".split(
@@ -246,7 +170,7 @@ describe("an output file", () => {
   });
 
   test("that was changed since is exit 2 before anything is sent", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const changed = place.read("promises.ndjson").replace("T-1", "T-X");
     place.write("promises.ndjson", changed);
@@ -260,7 +184,7 @@ describe("an output file", () => {
   test("of another environment is exit 2 before anything is sent; --move-aside sets it aside", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const other = await startService();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const command = ["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"];
@@ -273,7 +197,7 @@ describe("an output file", () => {
   });
 
   const stopsBefore = async (what: string): Promise<void> => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
     const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
     expect([2, 10]).toContain(exitCode);
@@ -292,7 +216,7 @@ describe("a pipe or a device in place of a file", () => {
     ["plan", ["plan", "sales.csv", "-o", "pipe"]],
     ["results", ["results", "--env", "playground", "-o", "pipe"]],
   ])("is written into by %s, and stays what it is", { tags: ["long"] }, async (_, command) => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets(SEND, service);
     const shell = 'mkfifo pipe; cat pipe >got & "$@"; code=$?; wait; exit $code';
     expect(await place.tickets(command, { ...service, shell })).toMatchObject({ exitCode: 0 });
@@ -301,7 +225,7 @@ describe("a pipe or a device in place of a file", () => {
   });
 
   test("is not set aside by --move-aside: others need it where it is", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const command = [...SEND, "-o", "pipe", "--move-aside"];
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });
     expect({ exitCode, sent: service.sent() }).toEqual({ exitCode: 2, sent: [] });
@@ -320,7 +244,7 @@ function stateOf(place: Workplace) {
 
 describe("--dry-run", () => {
   test("touches nothing: no ledger, no output, no request", async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     const before = stateOf(place);
     const { summary } = await place.summary([...SEND, "--dry-run"], service);
     expect(summary).toMatchObject({
@@ -335,7 +259,7 @@ describe("--dry-run", () => {
   });
 
   test("leaves a ledger as it is, and counts what it knows", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
+    const { place, service } = await openSales(12);
     await place.tickets(SEND, service);
     place.write("sales.csv", salesTable(15));
     const before = stateOf(place);
@@ -344,16 +268,4 @@ describe("--dry-run", () => {
     expect(stateOf(place)).toEqual(before);
     expect(service.sent()).toHaveLength(12);
   });
-});
-
-test("--limit sends a canary; the full command afterwards sends the rest", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales(120);
-  const canary = await place.summary([...SEND, "--limit", "10"], service);
-  expect(canary.summary).toMatchObject({ exitCode: 0, rows: { read: 10 }, actions: { total: 10, accepted: 10 } });
-  const full = await place.summary(SEND, service);
-  expect(full.summary).toMatchObject({ exitCode: 0, actions: { total: 120, accepted: 110, alreadySent: 10 } });
-  expectSpokenAsSpecified(service);
-  expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets(1, 120));
-  const promises = readPromises(place.read("promises.playground.ndjson"));
-  expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 120));
 });

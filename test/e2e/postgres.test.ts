@@ -214,49 +214,6 @@ test(named("one run at a time, whichever machine: the second hears who holds it,
   expect(service.sent()).toHaveLength(20);
 });
 
-/** Sends, and is killed while the request is on its way. */
-async function killedInFlight({ tickets }: Rig, arrived: Promise<void>, args: readonly string[] = SEND): Promise<void> {
-  await tickets(args, { onSpawn: (child) => void arrived.then(() => child.kill("SIGKILL")) });
-}
-
-test(
-  named("a run that was killed in flight is in doubt on every machine, and is settled and resumed from another"),
-  ONLY_WITH,
-  async () => {
-    const arrived = Promise.withResolvers<void>();
-    const rig = await openRig({
-      sales: 30,
-      more: "    chunkSize: 10\n    timeout: 3s\n",
-      answer: async ({ items }) => {
-        if (items.some(({ data }) => data.ticketId === "T-11")) {
-          arrived.resolve();
-          await new Promise(() => undefined);
-        }
-        return undefined;
-      },
-    });
-    const { tickets, place, service } = rig;
-    await killedInFlight(rig, arrived.promise);
-    service.behave({});
-    const there = { env: elsewhere(place) };
-    const refused = await tickets(SEND, there);
-    expect([refused.exitCode, refused.stderr]).toEqual([6, expect.stringContaining("in doubt")]);
-    const [run] = /[0-9a-f]{8}(?= )/.exec((await tickets(["status", ...ENV], there)).stdout) ?? [];
-    const settled = await tickets(["settle", String(run), "--sent", "--reason", "looked it up", ...ENV], there);
-    expect(settled.exitCode).toBe(0);
-    const failed = { status: "error", action: "soldTicket", ticketId: "T-25", error: "sold out" };
-    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-25" ? failed : undefined) });
-    const rest = await tickets(["resume", ...ENV], there);
-    expect([rest.exitCode, service.sent().length]).toEqual([4, 30]);
-    expect(place.read("sales.rejects.csv")).toContain("T-25");
-    expect(new Set(service.sent().map(({ data }) => data.ticketId)).size).toBe(30);
-    service.behave({});
-    const again = await tickets(SEND);
-    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("1 to send")]);
-    expect(service.sent()).toHaveLength(31);
-  },
-);
-
 test(
   named("a database that was lost or put back from an older copy is noticed, and promises give it its memory back"),
   LONG,

@@ -36,29 +36,6 @@ test("of many rejected actions the first are named, and the others counted", { t
   expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
 });
 
-test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("updates.csv", "ticketId,imageUrl\nT-1,no address\n");
-  place.write("scans.csv", "ticketId,orderTime,action\nT-1,1760000000,scannedTicket\n");
-  const night = ["stream", "updates.csv", "scans.csv", "--max-invalid", "1", ...ENV];
-  expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 4, rows: { invalid: 1, held: 1 } });
-  // Tonight another row of the same ticket holds it.
-  place.write("updates.csv", "ticketId,imageUrl\nT-2,https://img.example/1.png\nT-1,still no address\n");
-  expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 4, rows: { invalid: 1, held: 1 } });
-  expect(readTable(place.read("scans.rejects.csv"))).toHaveLength(1);
-  place.write("scans.rejects.copy.csv", place.read("scans.rejects.csv"));
-  const both = ["stream", "scans.rejects.csv", "scans.rejects.copy.csv", ...ENV];
-  expect((await place.summary(both, service)).summary).toMatchObject({
-    exitCode: 0,
-    rows: { read: 2, mapped: 2 },
-    actions: { accepted: 1, alreadySent: 1 },
-  });
-  expect(sentOf(service).filter(({ orderTime }) => orderTime === 1760000000)).toHaveLength(1);
-});
-
 /** A nightly full export whose third row is bad, its rejects corrected by `correct`. */
 async function correctedNight(correct: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
   const place = openWorkplace({ isWarm: true });
@@ -100,39 +77,6 @@ describe("a bad row whose corrected version was accepted", () => {
     expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
   };
   test.each(EXPORTS)("is known in the next full export, %s", { tags: ["long"] }, isKnown);
-
-  test("is still invalid while the corrected one is not sent, and when it is rejected; sent once more, it is corrected", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service, night, rejects } = await correctedNight(withPrice);
-    expect((await place.tickets(night, service)).exitCode).toBe(3);
-    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-5" ? { status: "error" } : undefined) });
-    expect((await place.tickets(rejects, service)).exitCode).toBe(4);
-    expect((await place.tickets(night, service)).exitCode).toBe(3);
-    service.behave({});
-    const again = await place.summary(["stream", "sales.rejects.rejects.csv", ...ENV], service);
-    expect(again.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
-  });
-
-  test("is corrected in the rejects file too, when that is streamed as it was", { tags: ["long"] }, async () => {
-    const { place, service, rejects } = await correctedNight(withPrice);
-    const bad = place.read("sales.csv");
-    await place.tickets(rejects, service);
-    const [header = "", row = ""] = place.read("sales.rejects.csv").split("\n");
-    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",?,")}\n`);
-    expect(bad).toContain("T-5,user-5,?");
-    expect((await place.summary(rejects, service)).summary).toMatchObject({
-      exitCode: 0,
-      rows: { read: 1, invalid: 0 },
-    });
-    // Corrected otherwise, it is the ticket that was sent.
-    place.write("sales.rejects.csv", `${header}\n${row.replace(",10.50,", ",12.50,")}\n`);
-    expect((await place.summary(rejects, service)).summary).toMatchObject({
-      exitCode: 4,
-      actions: { accepted: 0, changed: 1 },
-    });
-  });
 
   test("needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid", {
     tags: ["long"],

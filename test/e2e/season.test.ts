@@ -2,15 +2,11 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { generateTwins } from "../../scripts/fixtures.ts";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, startService } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const SALES = fixture("sales.csv");
-
-/** Every kind of export, in an order in which a service takes them. */
-const STEMS = ["events", "event-updates", "sales", "updates", "resales", "scans", "checkins", "claims"];
 
 test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
   tags: ["long"],
@@ -76,23 +72,4 @@ test("a change is reported by every command, and is news until a stream has repo
     exitCodes.push(exitCode);
   }
   expect(exitCodes).toEqual([4, 4, 4, 0, 0, 0]);
-});
-
-test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const tables = [...STEMS, "invalidations"].map((stem) => fixture(`${stem}.csv`));
-  const { summary } = await place.summary(["stream", ...tables]);
-  expect(summary).toMatchObject({ exitCode: 0, state: "finished" });
-  expect(summary.actions.accepted).toBe(summary.actions.total);
-  expect(Object.keys(summary.byAction)).toHaveLength(9);
-
-  const twins = generateTwins();
-  const lines = [...STEMS, "invalidations"].map((stem) =>
-    place.write(`${stem}.ndjson`, twins.get(`${stem}.ndjson`) ?? ""),
-  );
-  const again = await place.summary(["stream", ...lines]);
-  expect(again.summary).toMatchObject({ exitCode: 0, state: "nothing new", byAction: summary.byAction });
-  expect(again.summary.actions).toMatchObject({ alreadySent: summary.actions.total, changed: 0 });
 });

@@ -3,8 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
-import { readPromises, readTable, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import { readPromises, readTable, salesTable, ticketIds } from "../support/tables.ts";
 
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"];
 
@@ -15,26 +14,21 @@ function openSales(rows: number, text = salesTable(rows)) {
 }
 
 const ticketsOf = (service: Service) => service.sent().map(({ data }) => data.ticketId);
-const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
 
 /** What a service might say of an action that it does not accept; the specification shows none. */
 const FAILURES: readonly unknown[] = [
   { status: "error" },
-  { status: "error", action: "soldTicket", eventId: "E-1", ticketId: "T-13" },
   { status: "failed", ticketId: "T-13", error: { code: "ticket_exists", message: 'already "sold"\n\u001b[31m' } },
-  { status: "error", actionPromise: null, reasons: ["a", { b: 7 }] },
-  { status: "500", message: "no" },
 ];
 
 describe("an action that the service does not accept", () => {
-  const NAME = "%j is in the promises with its whole answer, and in the rejects";
-  const isKept = async (failure: (typeof FAILURES)[number]): Promise<void> => {
+  test.each(FAILURES)("%j is in the promises with its whole answer, and in the rejects", async (failure) => {
     const place = openSales(25);
     const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? failure : undefined) });
     const { exitCode, stderr, summary } = await place.summary(COMMAND, { env: service.env });
     expect(exitCode).toBe(4);
     expectSpokenAsSpecified(service);
-    expect(ticketsOf(service), "later chunks are sent all the same").toEqual(tickets(1, 25));
+    expect(ticketsOf(service), "later chunks are sent all the same").toEqual(ticketIds(1, 25));
     expect(summary).toMatchObject({
       state: "finished",
       actions: { total: 25, accepted: 24, rejected: 1 },
@@ -47,7 +41,7 @@ describe("an action that the service does not accept", () => {
     expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 
     const promises = readPromises(place.read("promises.playground.ndjson"));
-    expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 25));
+    expect(promises.map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 25));
     const rejected = promises[12];
     expect(rejected).toMatchObject({ line: 14, ticketId: "T-13", chunk: 2 });
     expect(rejected?.response).toEqual(failure);
@@ -59,27 +53,7 @@ describe("an action that the service does not accept", () => {
     expect(header).toBe("eventId,ticketId,userId,price,orderTime,tickets:reason,tickets:row");
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatch(/^E-1,T-13,user-6,13\.50,1700000013,.*rejected by the service.*,row@[0-9a-f]{8}:13$/);
-  };
-  test.each(forWalks(FAILURES, 6).short)(NAME, isKept);
-  test.each(forWalks(FAILURES, 6).long)(NAME, { tags: ["long"] }, isKept);
-
-  test.each(["sales.csv", "-sales.csv"])(
-    "is sent again from the rejects file of %s, alone, and is then accepted",
-    { tags: ["long"] },
-    async (name) => {
-      const place = openSales(25);
-      place.write(name, salesTable(25));
-      const service = await startService({
-        failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
-      });
-      const command = COMMAND.map((word) => (word === "sales.csv" ? `./${name}` : word));
-      const first = await place.summary([...command, "--action", "soldTicket"], { env: service.env });
-      service.behave({});
-      const { summary } = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], { env: service.env });
-      expect(summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
-      expect(ticketsOf(service)).toEqual([...tickets(1, 25), "T-13"]);
-    },
-  );
+  });
 
   test("is written to a CSV of promises with its answer as JSON", { tags: ["long"] }, async () => {
     const place = openSales(5);

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
+import type { Ended, Workplace } from "../support/bin.ts";
+import { expectSpokenAsSpecified, openSales, type Service } from "../support/service.ts";
 import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../support/small-disk.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
@@ -23,12 +23,6 @@ const STATE_KIB = 48 * 1024;
 
 const tickets = (to: number) => Array.from({ length: to }, (_, at) => `T-${at + 1}`);
 const sentTickets = (service: Service) => service.sent().map(({ data }) => data.ticketId);
-
-async function openSales(rows: number) {
-  const place = openWorkplace();
-  place.write("sales.csv", salesTable(rows));
-  return { place, service: await startService() };
-}
 
 /** Exit 10 with one sentence, what to do, and no stack. @param found what the command had found before, on standard output. */
 function expectStorage({ exitCode, stderr, stdout }: Ended, sentence: RegExp, found = ""): void {

@@ -102,13 +102,6 @@ function breaksBetweenWords(columns: number): void {
     expect(table).toMatch(columns < 60 ? /^ {2}chunkSize: 5000 \(default\)$/ : /^ {2}chunkSize {2,}5000 {2,}default$/);
     expectBroken(lines);
   });
-
-  test("status does so too", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(3));
-    await place.tickets(SENT);
-    expectBroken((await onTerminal(place, columns, ["status"])).lines);
-  });
 }
 
 test("what came from elsewhere steers no terminal, whatever is written there", { tags: ["long"] }, async () => {

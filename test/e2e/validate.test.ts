@@ -2,8 +2,6 @@
 
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
 
 describe("a bad file", () => {
   test("has one block for each rule and field: how often, three examples, and the remedy once", async () => {
@@ -44,20 +42,4 @@ test("what was found is a result, and stands beside nothing else that a program 
   expect(await on("plan", "sales.csv")).toEqual([false, true]);
   expect(await on("validate", "sales.csv", "--json")).toEqual([false, true]);
   expect(await on("stream", "sales.csv", "--dry-run")).toEqual([false, true]);
-});
-
-test("asks a ledger only when an environment is named", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(3));
-  await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
-  place.write(
-    "resales.csv",
-    "ticketId,userId,price,orderTime\nT-1,user-1,5,1800000000\n", // who holds it already
-  );
-  expect(await place.tickets(["validate", "resales.csv"], service)).toMatchObject({ exitCode: 0 });
-  const named = await place.tickets(["validate", "resales.csv", "--env", "playground"], service);
-  expect(named.exitCode).toBe(3);
-  expect(named.stdout).toContain("resold-to-holder");
-  expect(service.requests).toHaveLength(1);
 });

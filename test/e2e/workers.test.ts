@@ -319,24 +319,6 @@ test.each(["in doubt", "settled as not sent"])(
   },
 );
 
-test(
-  named("a worker that loses its connections stores its answers on new ones, and nothing is in doubt"),
-  LONG,
-  async () => {
-    const rig = await openRig({ actions: 120, lanes: 3, chunkSize: 10 });
-    const { service, startWorker, proxy } = rig;
-    service.behave({
-      answer: () => {
-        if (service.requests.length % 3 === 0) proxy.cutAll();
-        return undefined;
-      },
-    });
-    const { exitCode, stderr } = await startWorker("--lanes", "3").ended;
-    expect(exitCode, stderr).toBe(0);
-    await expectEachOnce(rig, service.sent());
-  },
-);
-
 test(named("status shows who sends which lanes on all machines, and what is left"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 3, chunkSize: 10 });
   const { service, startWorker, tickets, run, place, server, schema } = rig;

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
-import { startService } from "../support/service.ts";
 import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
 
 const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
@@ -190,39 +189,6 @@ test("a promise beside another status: the service does not have it, a person sa
   );
 });
 
-test("a doubt of a closed run: what the service does not have goes into rejects, and the next command names them", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "drop", when: "before", on: { request: 2 } });
-  expect((await night(field)).exitCode).toBe(6);
-  const looked = await field.settle(undefined);
-  expect(looked.said).toMatch(
-    /If it does not \(they are sent again\): tickets settle \w+ --chunk 2 --not-sent --env local/,
-  );
-  expect(looked.said).toMatch(/^To close the run and leave its doubts: tickets settle \w+ --abandon --env local/m);
-  await field.settle("abandon");
-  const closed = await field.settle(undefined);
-  expect(closed.said).toMatch(/If the service has them: +tickets settle \w+ --chunk 2 --sent --env local/);
-  expect(closed.said).toMatch(
-    /If it does not \(they are listed in the rejects\): tickets settle \w+ --chunk 2 --not-sent/,
-  );
-  expect(closed.said).not.toContain("--abandon");
-  const settled = await field.settle("not-sent");
-  expect(settled.said).toContain("Next: tickets stream night.rejects.ndjson --env local");
-});
-
-test("what was on its way may still be at work there: who looks reads to wait", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "drop", when: "before", on: { request: 2 } }, { fault: "status", status: 500 });
-  await night(field);
-  expect((await field.settle(undefined)).said).toMatch(
-    /The request left at \d+ \w{3,4} \d\d:\d\d \(\S+\)\. A slow service may still be working on it: wait before you look, especially before --not-sent\./,
-  );
-  const answered = await begin();
-  answered.setFaults({ fault: "changed", items: [1], without: ["actionPromise"] });
-  await night(answered);
-  expect((await answered.settle(undefined)).said).not.toContain("may still be working");
-});
-
 test("of several doubts each is decided by its own command, and a word without a chunk decides nothing", async () => {
   const field = await begin([eventOf("E"), ...["T1", "T2", "T3", "T4"].map((ticketId) => sale("E", ticketId))]);
   // Slow enough that the lanes of a shared ledger, which are claimed one after the other, are all on their way.
@@ -255,32 +221,6 @@ test("closing a run leaves what the service refused to a person: part of it may 
   expect((await night(field)).exitCode).toBe(0);
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T4 T5 T3");
   expectNothingDoubled(field.sandbox);
-});
-
-/** What the service says of an action in place of accepting it. */
-const SAID: Readonly<Record<string, object>> = {
-  rejected: { status: "error" },
-  unnamed: { status: "success" },
-  unsaid: {},
-};
-test.each([
-  [["unnamed", "accepted", "accepted"]],
-  [["unnamed", "rejected", "rejected"]],
-  [["unnamed", "accepted", "unnamed"]],
-  [["rejected", "unnamed", "unsaid"]],
-])("with items that are %j, no message says that nothing after the doubt was sent", async (items) => {
-  const field = await begin();
-  const service = await startService({
-    failureOf: ({ action, data }) => {
-      const said = SAID[items[Number(String(data.ticketId ?? "T0").slice(1))] ?? ""];
-      return said && { action, ...data, ...said };
-    },
-  });
-  const env = { TICKETS_LOCAL_BASE_URL: service.baseUrl, TICKETS_LOCAL_API_KEY: service.key };
-  const { exitCode, said } = await field.stream(["night.ndjson"], { flags: { chunkSize: 3 } }, { env });
-  expect(exitCode).toBe(6);
-  expect(said).toContain("Nothing after its request was sent.");
-  expect(said).not.toContain("Nothing after it ");
 });
 
 test("nothing after the half of a chunk that is in doubt was sent", async () => {

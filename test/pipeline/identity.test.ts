@@ -1,6 +1,5 @@
 /** What counts as already sent: the table, the sentences, and what a person may say (design §8). */
 
-import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { acceptedBy, type Field, openField, processedBy } from "../support/context.ts";
 
@@ -59,7 +58,6 @@ const scanned = (orderTime?: number, ticketId = "T"): object => ({
   action: "scannedTicket",
   data: { ticketId, orderTime },
 });
-const claimants = (field: Field) => acceptedOf(field, "claimedTicket", "userId");
 const holders = (field: Field) => acceptedOf(field, "resoldTicket", "userId");
 
 describe("sent", () => {
@@ -76,14 +74,6 @@ describe("sent", () => {
     ]);
     expect(turned).toMatchObject({ exitCode: 0, summary: { state: "nothing new", actions: { alreadySent: 5 } } });
     expect(images(field)).toBe("a b");
-  });
-
-  test("is one scan of a ticket without times", async () => {
-    const field = await openSold();
-    expect((await night(field, "scans.ndjson", [scanned(), scanned()])).summary?.actions).toMatchObject({
-      accepted: 1,
-    });
-    expect((await night(field, "scans.ndjson", [scanned()])).summary?.actions).toMatchObject({ alreadySent: 1 });
   });
 
   test("is a key or a recipient that ends like the number of a resent one", async () => {
@@ -111,38 +101,6 @@ describe("sent", () => {
     expect(summary?.actions).toMatchObject({ total: 5, accepted: 2, alreadySent: 2, changed: 1 });
     expect(processedBy(field.sandbox)).toBe("E T");
   });
-
-  test("of a row with two updates of which one is rejected, the accepted one is never sent again", {
-    tags: ["long"],
-  }, async () => {
-    const field = await openSold();
-    const config = `sources:
-  pairs:
-    match: "pairs*.csv"
-    fields: {ticketId: T}
-    actions:
-      - updateTicket: {fields: {imageUrl: "{One}"}}
-      - updateTicket: {fields: {mediaUrl: "{Other}"}}
-`;
-    await field.write("tickets.config.yaml", config);
-    await field.write("pairs.csv", `One,Other\n${url("a")},${url("b")}\n`);
-    field.setFaults(rejecting(1));
-    expect((await field.stream(["pairs.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
-    field.setFaults();
-    expect((await field.stream(["pairs.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    expect((await field.stream(["pairs.csv"])).summary?.actions).toMatchObject({ alreadySent: 2, accepted: 0 });
-    expect(acceptedOf(field, "updateTicket", "imageUrl")).toEqual([url("a"), undefined]);
-  });
-});
-
-test("changed is shown with both values, and not sent", async () => {
-  const field = await openSold();
-  const priced = (price: string): object => ({ action: "soldTicket", data: { ...Object(sold("T")).data, price } });
-  expect(await night(field, "sales.ndjson", [priced("10")])).toMatchObject({ exitCode: 0 });
-  const reported = await night(field, "sales.ndjson", [priced("12.00")]);
-  expect(reported).toMatchObject({ exitCode: 4, summary: { actions: { changed: 1, notSent: 0 }, rejects: [] } });
-  expect(reported.said).toContain("price 10.00 → 12.00");
-  expect(processedBy(field.sandbox)).toBe("E T");
 });
 
 describe("late", () => {
@@ -162,37 +120,6 @@ describe("late", () => {
     });
     expect((await night(field, "delta.ndjson", updates("b"))).summary?.actions).toMatchObject({ accepted: 1 });
     expect(images(field)).toBe("a c d b");
-  });
-
-  test("is not what was rejected last, nor a scan", async () => {
-    const field = await openSold();
-    field.setFaults(rejecting(1, 2));
-    await night(field, "moves.ndjson", [...updates("a", "b"), scanned(5), scanned(6)]);
-    field.setFaults();
-    const again = await field.stream(["moves.rejects.ndjson"]);
-    expect(again.summary?.actions).toMatchObject({ total: 2, accepted: 2 });
-    expect(images(field)).toBe("a b");
-  });
-
-  test.each([
-    ["resales", resold, holders],
-    ["claims", claimed, claimants],
-  ] as const)("is, of %s, what has an older time, wherever it stands", async (_, toAction, accepted) => {
-    const field = await openSold();
-    await night(field, "moves.ndjson", [toAction("b", 1768600020)]);
-    const alone = await night(field, "alone.ndjson", [toAction("a", 1768600010)]);
-    expect(alone.summary?.actions, alone.said).toMatchObject({ accepted: 0, late: 1 });
-    const within = await night(field, "moves.ndjson", [toAction("a", 1768600010), toAction("b", 1768600020)]);
-    expect(within.summary?.actions, within.said).toMatchObject({ accepted: 0, alreadySent: 1, late: 1 });
-    expect(accepted(field)).toEqual(["b"]);
-  });
-
-  test("is shown with all its places", async () => {
-    const field = await openSold();
-    await night(field, "updates.ndjson", updates("z"));
-    const late = await night(field, "updates.ndjson", updates("a", "b", "c", "d", "z"));
-    expect(late.said).toContain("late (4 times");
-    expect(late.said).toContain("not sent either: updates.ndjson:4\n");
   });
 
   test.each(["orderTime", "nothing"])(
@@ -453,14 +380,4 @@ test("an id that is a number with an exponent is not sent, since the next export
   // Whole numbers and texts are taken by what stands there.
   await field.write("scans.ndjson", `${scan("1500")}${scan('"1.5e3"')}`);
   expect((await field.stream(["scans.ndjson"])).said).not.toContain("id-number-spelling");
-});
-
-test("what a file and its packed copies say is sent once", async () => {
-  const field = await openSold();
-  const updates = `ticketId,imageUrl\nT,${url("a")}\n`;
-  await field.write("updates.csv", updates);
-  await field.write("updates.csv.gz", gzipSync(updates));
-  await field.write("updates.csv.zst", zstdCompressSync(updates));
-  const { summary } = await field.stream(["updates.csv", "updates.csv.gz", "updates.csv.zst"]);
-  expect(summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });
 });

@@ -124,20 +124,6 @@ describe("an action in doubt of which something later was accepted", () => {
     expect((await field.ask("resume", {})).exitCode).toBe(0);
     expect(taken(field)).toBe("T1A T1B");
   });
-
-  test("is closed also in a part of a chunk that was split", async () => {
-    const field = await doubtOf(
-      [0],
-      [update("T1", "A"), update("T2", "A"), update("T1", "B"), update("T2", "B"), update("T1", "C")],
-      [
-        { fault: "status", status: 413, on: { itemsOver: 3 } },
-        { fault: "changed", items: [0], without: ["actionPromise"], on: { request: 2 } },
-      ],
-    );
-    await field.settle("not-sent");
-    expect((await field.ask("resume", {})).exitCode).toBe(4);
-    expect(taken(field)).toBe("T1A T2A T1B T2B T1C");
-  });
 });
 
 test("what a closed run left is late once something later was accepted", async () => {

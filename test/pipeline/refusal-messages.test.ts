@@ -86,28 +86,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [check("scans.csv", ROW, { source: "nope" }), "There is no source nope.", "The config has no sources."],
   [
-    configured("tickets.config.js", "x"),
-    "FOLDER/tickets.config.js (--config) is a script and is not run.",
-    "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.",
-  ],
-  [
-    configured("tickets.toml", "x"),
-    "FOLDER/tickets.toml (--config) is not a config: it is neither .yaml, .yml nor .json.",
-    "Name the file that holds the settings, or give it one of these endings.",
-  ],
-  [
-    configured("package.json", "{}"),
-    'FOLDER/package.json (--config) has no key "tickets".',
-    "Put the settings under that key, or name another file.",
-  ],
-  [
     configured("c.yaml", "rules: [\n"),
     "c.yaml:2:1  the indentation or a bracket does not fit what comes before.",
-    "Nothing was sent.",
-  ],
-  [
-    configured("c.yaml", "rulez: {}\n"),
-    "c.yaml:1:1  rulez: is not a known key. Did you mean rules?",
     "Nothing was sent.",
   ],
   [

@@ -72,22 +72,6 @@ test("a row with another spelling of an event, let pass alone: its newEvent, and
   expect(taken(field)).toEqual(["newEvent 00012", "soldTicket t1", "newEvent 12", "soldTicket t2"]);
 });
 
-test("a row that was sent whole, with --resend: all of it goes again", async () => {
-  const field = await openRows(SCANS);
-  await field.write("event.ndjson", '{"action":"newEvent","data":{"eventId":"e1","currency":"EUR"}}\n');
-  await field.write(
-    "sale.ndjson",
-    '{"action":"soldTicket","data":{"eventId":"e1","ticketId":"t1","userId":"u","price":"1","orderTime":1768600000}}\n',
-  );
-  for (const file of ["event.ndjson", "sale.ndjson"]) await field.stream([file]);
-  await field.write("rows.csv", table(HEADER, "e1,t1,1780000001"));
-  await field.stream(["rows.csv"]);
-  // The sandbox refuses a second newEvent.
-  const again = await field.stream(["rows.csv"], { resend: true });
-  expect(again.summary, again.said).toMatchObject({ actions: { accepted: 1, rejected: 1 } });
-  expect(taken(field).filter((text) => text.startsWith("scanned"))).toHaveLength(2);
-});
-
 test("a new scan of a ticket whose earlier ones are known from promises alone", async () => {
   const field = await openRows(`${SOLD.replace("{U}", "u1")}, ${SCANS}`);
   await field.write("rows.csv", table(HEADER, "e1,t1,1780000001 1780000100"));

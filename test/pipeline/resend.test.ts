@@ -135,17 +135,6 @@ describe("an update that comes back without time and key", () => {
     expect(after.said).toContain("all 5 actions were sent before");
   });
 
-  test("is unclear where what was sent again stood before the other one", async () => {
-    const field = await openSold("A");
-    await field.stream(["updates.csv"], { resend: true });
-    await field.write("updates.csv", updates("A", "B"));
-    await field.stream(["updates.csv"]);
-    await field.write("updates.csv", updates("A", "B", "A"));
-    const night = await field.stream(["updates.csv"]);
-    expect(night.exitCode, night.said).toBe(4);
-    expect(night.said).toContain("2 already sent, 1 unclear");
-  });
-
   test("is sent once, though its row stays in the rejects to which a later night adds another", async () => {
     const field = await openField();
     await field.write("events.csv", EVENT);

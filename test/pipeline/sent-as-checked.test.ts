@@ -162,18 +162,3 @@ test("damage in a later chunk is noticed when it is its turn, and what came befo
   expect(processedBy(field.sandbox)).toBe(ALL);
   expectNothingDoubled(field.sandbox);
 });
-
-test.each([
-  [0, 2, "Chunk 1 has 8 actions, so --first 0 is out of range. Nothing was settled."],
-  [9, 2, "Chunk 1 has 8 actions, so --first 9 is out of range. Nothing was settled."],
-  [8, 0, "Chunk 1: 8 actions settled as not-sent."],
-])("settle --first %i of a chunk of eight: exit %i", async (first, exitCode, said) => {
-  const field = await begin();
-  field.setFaults({ fault: "drop", when: "before" });
-  await night(field);
-  field.setFaults();
-  const decided = await field.settle("not-sent", { chunk: 1, first });
-  expect(decided.exitCode).toBe(exitCode);
-  expect(decided.said).toContain(said);
-  expect((await field.chunks()).map(({ count }) => count)).toEqual([8]);
-});

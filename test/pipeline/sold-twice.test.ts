@@ -66,29 +66,6 @@ describe("a ticket that two rows sell", () => {
     expect(processedBy(field.sandbox)).toBe("gala A1 A2");
   });
 
-  test("is bad once where they say the same, and waits for nothing", async () => {
-    const field = await openOrders();
-    const { said, summary } = await night(field, [ANN, ANN, CAT], { maxInvalid: { rows: 1 } });
-    expect(said).toContain(soldTwice(3, 2));
-    expect(said).not.toContain("depends on it");
-    expect(summary, said).toMatchObject({ rows: { invalid: 1, held: 0 }, actions: { accepted: 3 } });
-  });
-
-  test("holds back what else the file says of it", async () => {
-    const field = await openOrders();
-    await night(field, [ANN, CAT]);
-    const later = await night(field, [ANN, BOB, "4,A1,ann,paid,yes", CAT], { maxInvalid: { rows: 9 } });
-    expect(later.summary, later.said).toMatchObject({ rows: { invalid: 2 }, actions: { accepted: 0 } });
-  });
-
-  test("is a problem where none of the rows says what was accepted", async () => {
-    const field = await openOrders();
-    await night(field, ["1,A1,ada,paid,", CAT]);
-    const ended = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
-    expect(ended.said).toContain(soldTwice(3, 2));
-    expect(ended.summary?.actions, ended.said).toMatchObject({ accepted: 0, changed: 1 });
-  });
-
   test("has none of its scans sent again where every row stands twice, in one file or in two", async () => {
     const rows = ["1,A1,ann,paid,yes", "2,A2,cat,paid,yes"];
     const fresh = await night(await openOrders(), [...rows, ...rows]);
@@ -115,15 +92,6 @@ describe("a ticket that two rows sell", () => {
     const ended = await night(field, [BOB, ANN, CAT], { maxInvalid: { rows: 1 } });
     expect(ended.exitCode, ended.said).toBe(6);
     expect(ended.said).toContain(soldTwice(3, 2));
-  });
-
-  test("is sent once where the config lets it pass, and reported as changed", async () => {
-    const field = await openOrders("none", ", ticket-sold-twice: warn");
-    await night(field, [ANN, CAT]);
-    const ended = await night(field, [ANN, BOB, CAT]);
-    expect(ended.exitCode, ended.said).toBe(4);
-    expect(ended.summary?.actions).toMatchObject({ accepted: 1, alreadySent: 3, changed: 1 });
-    expect(processedBy(field.sandbox)).toBe("gala A1 A2 A1");
   });
 });
 

@@ -2,10 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import { acceptedBy, type Done, type Field, type Options, openField } from "../support/context.ts";
 
@@ -60,25 +59,6 @@ async function openSold(config = "", more = ""): Promise<Field> {
   return field;
 }
 
-const stateOf = ({ folder }: Field): string => join(folder, "state", "local");
-const ledgerFiles = (field: Field) => readdirSync(stateOf(field)).filter((name) => name.startsWith("ledger.db"));
-
-function loseLedger(field: Field): void {
-  for (const name of ledgerFiles(field)) rmSync(join(stateOf(field), name));
-}
-
-/** What is returned puts the copy back. */
-function copyLedger(field: Field): () => void {
-  const copy = join(field.folder, "copy");
-  mkdirSync(copy);
-  const names = ledgerFiles(field);
-  for (const name of names) copyFileSync(join(stateOf(field), name), join(copy, name));
-  return () => {
-    loseLedger(field);
-    for (const name of names) copyFileSync(join(copy, name), join(stateOf(field), name));
-  };
-}
-
 test.each<[string, ActionName, string, string]>([
   ["an update of a ticket", "updateTicket", "ticketId,imageUrl", "T,https://img.example/"],
   ["an update of an event", "updateEvent", "eventId,eventName", "E,name of "],
@@ -96,45 +76,6 @@ test.each<[string, ActionName, string, string]>([
     isLeft(await streamed(field, ["updates.rejects.csv"], OUTPUT), "unclear");
   },
 );
-
-const SCANS = "action,ticketId,orderTime,note\n";
-const scan = (note: string, ticketId = "T", orderTime = ""): string =>
-  `scannedTicket,${ticketId},${orderTime},${note}\n`;
-const KEYED_SCANS = `sources:
-  scans:
-    match: "scans*.csv"
-    key: "{note}"
-    actions: [{scannedTicket: {fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}}]
-`;
-
-describe("scans in rejects that the ledger does not know", { tags: ["long"] }, () => {
-  /** The first night brings what is accepted; the rejects of the second name no ticket, until they are corrected. */
-  async function scanned(first: string, bad: string, config: string): Promise<Field> {
-    const field = await openSold(config);
-    await field.write("scans.csv", SCANS + first);
-    expect((await streamed(field, ["scans.csv"], OUTPUT)).exitCode).toBe(0);
-    const putBack = copyLedger(field);
-    await field.write("scans.csv", SCANS + first + bad.replace(",T,", ",,"));
-    expect((await streamed(field, ["scans.csv"], BEARING)).exitCode).toBe(4);
-    putBack();
-    const rejects = await field.read("scans.rejects.csv");
-    await field.write("scans.rejects.csv", rejects.replaceAll("scannedTicket,,", "scannedTicket,T,"));
-    return field;
-  }
-  const B = scan("gate B");
-
-  test.each<[string, string, string, string]>([
-    ["of whose ticket no scan was accepted", scan("gate A", "T2"), B, ""],
-    ["whose key tells them", scan("gate A"), B, KEYED_SCANS],
-    ["with a time", scan("gate A", "T", "200"), scan("gate B", "T", "100"), ""],
-  ])("are sent once %s", async (_, first, bad, config) => {
-    const field = await scanned(first, bad, config);
-    const corrected = await streamed(field, ["scans.rejects.csv"], OUTPUT);
-    expect(corrected.summary?.actions, corrected.said).toMatchObject({ accepted: 1 });
-    const again = await streamed(field, ["scans.rejects.csv"], OUTPUT);
-    expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
-  });
-});
 
 test("a row whose rejects were written by a command that was killed before it entered its run is sent in its place", {
   tags: ["long"],

@@ -9,7 +9,9 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
+import { openWorkplace, type RunOptions } from "./bin.ts";
 import type { Certificate } from "./certificate.ts";
+import { salesTable } from "./tables.ts";
 
 export interface Item {
   readonly action: string;
@@ -131,6 +133,13 @@ function answerTo({ method, path, headers, items }: ServiceRequest, key: string,
   if (method !== "POST" || !path.endsWith("/stream")) return { status: 404, body: "{}" };
   const data = items.map((item) => failureOf?.(item) ?? { ...acceptedItem(item), ...extraKeys });
   return { status: httpStatus, body: JSON.stringify({ status: "success", data, ...extraKeys }) };
+}
+
+/** A workplace with that many sales in `sales.csv`, and a service for them. */
+export async function openSales(rows: number, options?: Pick<RunOptions, "isWarm">) {
+  const place = openWorkplace(options);
+  place.write("sales.csv", salesTable(rows));
+  return { place, service: await startService() };
 }
 
 /** The result item of an accepted action ("Response body" in the specification). */

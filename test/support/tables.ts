@@ -54,3 +54,7 @@ export function salesTable(count: number, { first = 1, eventId = "E-1" } = {}): 
   });
   return `${["eventId,ticketId,userId,price,orderTime", ...rows].join("\n")}\n`;
 }
+
+/** Their ids. */
+export const ticketIds = (first: number, last: number): readonly string[] =>
+  Array.from({ length: last - first + 1 }, (_, at) => `T-${first + at}`);

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
+import { processedCount, salesRig, states } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
@@ -46,19 +46,6 @@ describe("settle", () => {
     const looked = await rig.run(settle);
     expect(looked.stderr).toContain("A slow service may still be working on it: wait before you look");
     expect((await rig.run([...settle, "--chunk", "2", "--sent"])).exitCode).toBe(0);
-    expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllShown(rig, rig.placed);
-  });
-
-  test.each([
-    ["--sent", "answered", ["settled"]],
-    ["--not-sent", "intended", ["planned"]],
-  ] as const)("%s twice is as good as once", { tags: ["long"] }, async (decision, point, [state]) => {
-    const { rig, command, settle } = await inDoubt(point);
-    for (const _ of [1, 2, 3]) {
-      expect((await rig.run([...settle, decision])).exitCode).toBe(0);
-      expect((await statesOf(rig))[1]).toBe(state);
-    }
     expect((await rig.run(command)).exitCode).toBe(0);
     await expectAllShown(rig, rig.placed);
   });
@@ -179,18 +166,4 @@ describe("settle", () => {
       expect(processedCount(rig)).toBe(20);
     },
   );
-
-  test("--resend does not send what is in doubt either", { tags: ["long"] }, async () => {
-    const { rig, command, settle } = await inDoubt();
-    await rig.run([...settle, "--abandon"]);
-    const sent = processedCount(rig);
-    await rig.run([...command, "--resend"]);
-    const doubtful = rig.requests()[1]?.map(({ ticketId }) => ticketId) ?? [];
-    const again = rig
-      .requests()
-      .flat()
-      .slice(sent)
-      .map(({ ticketId }) => ticketId);
-    expect(again.filter((ticketId) => doubtful.includes(ticketId))).toEqual([]);
-  });
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { failureOf, openFolders, PROJECT } from "../../support/config-files.ts";
+import { openFolders, PROJECT } from "../../support/config-files.ts";
 import { makeContext, type Options, openField, verbs } from "../../support/context.ts";
 import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
@@ -95,13 +95,6 @@ describe("tickets env", () => {
     expect(code).toBe(2);
     expect(out).toContain("    playground  tickets.config.yaml:2");
     expect(err).toContain("No environment is chosen. There are: playground, production, sandbox");
-  });
-
-  test("an unknown name fails", async () => {
-    await using folders = await openFolders({ [PROJECT]: TEXT });
-    const { context } = makeContext(folders.cwd, { HOME: folders.home });
-    const failure = await failureOf(verbs.env({ name: "prod", flags: {}, json: false }, context));
-    expect(failure.code).toBe("usage");
   });
 
   test("text from a config can't steer the terminal", async () => {

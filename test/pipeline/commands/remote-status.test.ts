@@ -49,20 +49,6 @@ describe("status --remote", () => {
     expect(said).toMatch(/^sales\.csv:4 soldTicket error: its promise [0-9a-f-]{36} did not reach the blockchain\.$/);
   });
 
-  test("lists five that did not, and where the others are", async () => {
-    const field = await openField("statusPath: /actions/{actionPromise}");
-    const ids = ["T1", "T2", "T3", "T4", "T5", "T6", "T7"];
-    await field.write(
-      "sales.csv",
-      `${SALES.split("\n", 2).join("\n")}\n${ids.map((id) => `soldTicket,E,,${id},ann,1`).join("\n")}\n`,
-    );
-    expect((await field.stream(["sales.csv"])).exitCode).toBe(0);
-    set(field, Object.fromEntries(ids.map((id) => [id, "error"])));
-    const { said } = await ask(field);
-    expect(said.split("\n")).toHaveLength(6);
-    expect(said.split("\n")[5]).toMatch(/^2 more did not\. All of them are in the ledger's table statuses/);
-  });
-
   test("asks only about what is not final, whatever became known before", async () => {
     const field = await streamed();
     set(field, { E: "confirmed", T1: "pending", T2: "no_broadcast_required" });
@@ -162,24 +148,6 @@ Set it in the config, with the path that the service's documentation gives: envi
       9,
       "local refused to give the status of a promise: HTTP 501, not implemented by the service. Is statusPath (/actions/{actionPromise}) right? The answer was: (empty). 0 of 3 promises are final. What was answered is kept.",
     ]);
-  });
-
-  test("that it waits is said once, without a terminal and --verbose too", async () => {
-    const { field, env } = await answeredBy(503);
-    const { context } = makeContext(field.folder, { ...field.env, ...env });
-    const [infos, details]: [string[], string[]] = [[], []];
-    const reporter = {
-      ...context.reporter,
-      info: (text: string) => void infos.push(text),
-      detail: (text: string) => void details.push(text),
-    };
-    const call = { run: undefined, json: false, flags: { retries: 2 } };
-    expect(await verbs.remoteStatus(call, { ...context, reporter })).toBe(7);
-    const waits = "No answer about a promise: HTTP 503; trying again in";
-    expect(infos).toEqual([`${waits} 0 s`]);
-    // A Retry-After of 0 is believed once.
-    expect(details.length).toBeGreaterThan(1);
-    expect(details.every((text) => text.startsWith(waits))).toBe(true);
   });
 
   test("without a ledger there is nothing to ask", async () => {

@@ -107,23 +107,6 @@ describe("the report of a stream", () => {
     expect(page).not.toContain("anna.schmidt");
   });
 
-  it("draws the events with the most actions to their own scale, and says what the others have", async () => {
-    const field = await openNight();
-    const numbers = Array.from({ length: 30 }, (_, at) => at + 1);
-    const events = numbers.map((at) => `e-${at},Gala ${at},EUR,https://shop.example/,1777658400\n`);
-    await field.write("events.csv", EVENTS + events.join(""));
-    await field.write("scans.csv", "ticketId\nT-1\nT-2\n");
-    await field.stream([...FILES, "scans.csv"], { report: "report.html" });
-    const page = await field.read("report.html");
-    const chart = /The 12 events with the most actions[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
-    const widths = [...chart.matchAll(/width="([\d.]+)" height="10" class="fill-known"/g)].map(([, width]) =>
-      Number(width),
-    );
-    expect(widths).toEqual([1000, ...Array.from({ length: 11 }, () => 47.6)]);
-    expect(textOf(page)).toContain("Beside these: 19 actions of 19 other events; 2 actions that name no event.");
-    expect(textOf(page)).toContain("spring 21");
-  });
-
   it("says of a bad day what was invalid, rejected and doubted, and which commands decide", async () => {
     const field = await openNight();
     await field.write("sales.csv", sales(20) + sale(21, '"12,50"') + sale(22, "<b>\u202eodd"));
@@ -181,28 +164,6 @@ describe("the report of a stream", () => {
     const page = await field.read("report.html");
     expect(page).toContain("0xanna-schmidt");
     expect(page).toContain("userId and to are shown as they are");
-  });
-
-  it("shows of a second night what is known already and what has changed", async () => {
-    const field = await openNight();
-    await field.stream(FILES);
-    await field.write(
-      "sales.csv",
-      sales(20).replace("T-7,anna.schmidt@example.org,20.00", "T-7,anna.schmidt@example.org,25.00"),
-    );
-    const { summary } = await field.stream(FILES, { report: "report.html" });
-    const page = await field.read("report.html");
-    expectSameCounts(page, present(summary));
-    expect(textOf(page)).toContain("Nothing new: nothing of this input was sent.");
-    expect(textOf(page)).toContain("price 20.00 → 25.00");
-  });
-
-  it("says of rows that another tool has sent that nothing was", async () => {
-    const field = await openNight();
-    await field.stream(FILES, { report: "report.html", adopt: true });
-    const page = await field.read("report.html");
-    expect(titleOf(page)).toMatch(/: 21 recorded as already sent$/);
-    expect(textOf(page)).toContain("Recorded as already sent: nothing was sent.");
   });
 
   it("says of a night with nothing new what the earlier run sent that was finished first", async () => {
@@ -310,13 +271,6 @@ describe("the file of a report", () => {
     expect((await field.read("reports/of-today.html")).startsWith(MARK)).toBe(true);
     expect(await readdir(join(field.folder, "reports"))).toEqual(["of-today.html"]);
   });
-
-  it("is not written through a link that leads nowhere", async () => {
-    const field = await openNight();
-    await symlink(join(field.folder, "nowhere.html"), join(field.folder, "report.html"));
-    const { exitCode, said } = await field.stream(FILES, { report: "report.html" });
-    expect([exitCode, said.includes("link")]).toEqual([2, true]);
-  });
 });
 
 describe("the report of results", () => {
@@ -338,22 +292,5 @@ describe("the report of results", () => {
     await field.ask("results", { run, report: "last.html" });
     const last = await field.read("last.html");
     expect(countsOf(last).actions).toEqual({ all: 21, accepted: 21 });
-  });
-});
-
-describe("the problems of a report", () => {
-  it("are grouped by their rule, with examples and what to do", async () => {
-    const field = await openNight();
-    await field.write(
-      "sales.csv",
-      `${sales(2)}${Array.from({ length: 30 }, (_, at) => sale(at + 3, '"12,50"')).join("")}`,
-    );
-    expect((await field.stream(FILES, { report: "report.html" })).exitCode).toBe(3);
-    const page = await field.read("report.html");
-    expect(textOf(page)).toMatch(
-      /price is not a decimal number such as 12\.50\. 30 errors · price-invalid A decimal comma must be declared.* The first 5 row .* and 25 more\./,
-    );
-    expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 33 not sent$`));
-    expect(countsOf(page).rows).toEqual({ all: 33, mapped: 3, invalid: 30 });
   });
 });

@@ -219,34 +219,6 @@ describe("the page", () => {
     expect(await statusOf(sandbox, "request?number=9")).toBe(404);
   });
 
-  test("says how an answer ended that is not whole, or no HTTP of Node's", async () => {
-    const sandbox = await start();
-    const rules = [
-      { fault: "cut", share: 0.5, times: 1 },
-      { fault: "framing", as: "trailers", times: 1 },
-    ] as const;
-    sandbox.setFaults({ rules });
-    for (const { fault } of rules) {
-      await stream(sandbox, [newEvent()]).catch(() => undefined);
-      const answer = fault === "cut" ? "HTTP 200, cut off" : "other bytes";
-      expect((await look(sandbox, "requests")).items[0]).toMatchObject({ fault, answer });
-    }
-  });
-
-  test("shows what was refused, and why, by reason", async () => {
-    const sandbox = await start();
-    await stream(sandbox, [newEvent(), sold("T1"), sold("T1"), sold("T2", { eventId: "E9" }), sold("T1"), 7]);
-    const reasons = [
-      { reason: "ticket-sold-twice", count: 2 },
-      { reason: "event-not-registered", count: 1 },
-      { reason: "item-shape", count: 1 },
-    ];
-    const items = [{ seq: 6 }, { seq: 5 }, { seq: 4 }, { seq: 3 }];
-    expect(await look(sandbox, "refused")).toMatchObject({ reasons, items, hasMore: false });
-    const twice = await look(sandbox, "refused?reason=ticket-sold-twice&before=5");
-    expect(twice).toMatchObject({ reasons, items: [{ seq: 3, data: expect.stringContaining("T1") }] });
-  });
-
   test("gets a ticket's history by whichever id its actions named it, with holder and what is on-chain", async () => {
     const sandbox = await start();
     await stream(sandbox, [
@@ -273,13 +245,6 @@ describe("the page", () => {
     await stream(sandbox, [sold("T9", { eventId: "E9" })]);
     for (const path of ["ticket?id=T9", "event?id=E9"])
       expect(await look(sandbox, path)).toMatchObject({ items: [{ seq: 8, rule: "event-not-registered" }] });
-  });
-
-  test("cuts what is very long, and says so", async () => {
-    const sandbox = await start();
-    await stream(sandbox, [newEvent({ junk: "x".repeat(30_000) })]);
-    const { items } = await look(sandbox, "request?number=1");
-    expect(items).toMatchObject([{ isCut: true, data: expect.stringMatching(/^.{20000}$/) }]);
   });
 
   test("finds by ticket, event, nftId and promise, and by how ids begin", async () => {

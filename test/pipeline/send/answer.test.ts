@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { FAULTS } from "../../../src/sandbox/faults.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import {
-  type Asked,
   type Done,
   expectNothingDoubled,
   type Field,
@@ -205,12 +204,6 @@ const ROWS: readonly Row[] = [
 
   // ---- an item in doubt ----
   {
-    name: "a success item without promise",
-    fault: { fault: "changed", items: [0], without: ["actionPromise"] },
-    ...ITEM_IN_DOUBT,
-    said: "actionPromise",
-  },
-  {
     name: "success items with empty promises",
     fault: { fault: "changed", items: [0, 1], with: { actionPromise: "" } },
     exit: 6,
@@ -261,13 +254,6 @@ const ROWS: readonly Row[] = [
       said: `(a part of chunk 2) (1 action) is in doubt: ${said as string}: {`, // as above
     }),
   ),
-  {
-    name: "a promise that can't be one: a blank",
-    fault: { fault: "changed", items: [1], with: { actionPromise: " \t " } },
-    ...ITEM_IN_DOUBT,
-    promises: "E T1 T2",
-    said: "success with an actionPromise that can't be one",
-  },
 
   // ---- in doubt: an answer that contradicts itself ----
   doubt("a status of the whole that is another", { fault: "changed", top: { with: { status: "partial" } } }, TAKEN, {
@@ -664,35 +650,5 @@ describe("what comes before any answer", () => {
     onTestFinished(() => there[Symbol.asyncDispose]());
     expect((await command()).exitCode).toBe(0);
     expect(processedBy(there)).toBe(ALL);
-  });
-});
-
-describe("a signal", () => {
-  /** Gives the signal when the sender waits before a retry. */
-  const whileWaiting = (field: Field, by: "SIGINT" | "SIGTERM" | "SIGHUP"): Promise<Done> => {
-    const onDetail = (text: string, asked: Asked): void => {
-      if (text.includes("trying again")) asked.stop(by);
-    };
-    return field.stream(["night.ndjson"], { flags: { chunkSize: 2, retries: 5 } }, { onDetail });
-  };
-
-  test.each([
-    ["SIGHUP", 129, 0],
-    ["SIGTERM", 143, 0],
-    ["SIGINT", 130, 8], // a person stopped it, so a person goes on with it
-  ] as const)("%s while it waits ends the wait: exit %i, nothing in doubt; then %i", async (by, exit, then) => {
-    const field = await openField();
-    await writeInput(field);
-    field.setFaults(status(429, { retryAfter: 600, on: { request: 2 } }));
-    const first = await whileWaiting(field, by);
-    expect(first.exitCode).toBe(exit);
-    expect([processedBy(field.sandbox), (await statesOf(field)).join(", "), await promisedIds(field)]).toEqual([
-      UNTAKEN,
-      "answered, planned, planned",
-      UNTAKEN,
-    ]);
-    await expectNoLooseEnds(field);
-    const next = await run(field);
-    expect([next.exitCode, processedBy(field.sandbox)]).toEqual([then, then === 0 ? ALL : UNTAKEN]);
   });
 });

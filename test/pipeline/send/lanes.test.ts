@@ -143,21 +143,6 @@ describe("lanes of different speed", () => {
     expect(await promised()).toHaveLength(41);
   });
 
-  test("every line of the promises names the row that it is about", { tags: ["long"] }, async () => {
-    const items = night(60);
-    const { field, service, stream } = await openNight(items);
-    expect((await stream({ lanes: 4, chunkSize: 7 })).exitCode).toBe(0);
-    expectSpokenAsSpecified(service, 4);
-    const lines = readPromises(await field.read("out.ndjson"));
-    expect(lines.map(({ line }) => line).toSorted((a, b) => a - b)).toEqual(items.map((_, at) => at + 1));
-    for (const { line, action, ticketId } of lines)
-      expect({ action, ticketId }).toEqual({
-        action: items[line - 1]?.action,
-        ticketId: items[line - 1]?.data.ticketId,
-      });
-    expect(new Set(lines.map(({ seq }) => seq)).size).toBe(items.length);
-  });
-
   test("are as many requests at a time, each over a connection of its own, though it is one event", async () => {
     const all = gate(isOfTickets);
     const { service, stream } = await openNight(night(40), {
@@ -171,38 +156,6 @@ describe("lanes of different speed", () => {
     expect((await running).exitCode).toBe(0);
     expectSpokenAsSpecified(service, 4);
     expectInOrder(takenBy(service), 40);
-  });
-});
-
-describe("how many lanes", () => {
-  test("the config says it, a flag says it louder; one lane is the default", { tags: ["long"] }, async () => {
-    const { stream } = await openNight(night(60), {}, "lanes: 3");
-    const dry = { dryRun: true };
-    expect((await stream({}, dry)).said).toContain("would be sent over 3 lanes.");
-    expect((await stream({ lanes: 2 }, dry)).said).toContain("would be sent over 2 lanes.");
-    expect((await stream({ lanes: 1 }, dry)).said).toContain("121 of 121 actions would be sent.");
-  });
-
-  test.each(["0", "65", "2.5", "many"])("%s: exit 2, nothing sent", async (lanes) => {
-    const { service, stream } = await openNight(night(2));
-    expect(await stream({ lanes })).toMatchObject({
-      exitCode: 2,
-      said: `--lanes needs a whole number from 1 to 64, not "${lanes}"`,
-    });
-    expect(service.connections()).toBe(0);
-  });
-
-  test("a run goes on with the lanes of its plan", { tags: ["long"] }, async () => {
-    const { service, stream, resume, states } = await openNight(night(20), {
-      answer: (request) => (namesOf(request).includes("soldTicket T9") ? { status: 403, body: "{}" } : undefined),
-    });
-    expect((await stream({ lanes: 4, chunkSize: 2 })).exitCode).toBe(5);
-    const refused = service.requests.find((request) => namesOf(request).includes("soldTicket T9"));
-    service.behave({});
-    expect(await resume()).toBe(0);
-    expect(new Set((await states()).split(", "))).toEqual(new Set(["answered"]));
-    expectSpokenAsSpecified(service, 4);
-    expectInOrder(takenBy(service, refused), 20);
   });
 });
 
@@ -311,29 +264,6 @@ describe("a lane that can't go on ends all", () => {
     expectSpokenAsSpecified(service, 2);
     expectInOrder(takenBy(service, ...failed), 10);
     expect(await promised()).toHaveLength(21);
-  });
-
-  test("doubts of several lanes are all named, and settled one by one", { tags: ["long"] }, async () => {
-    const { failed, answer } = failing(4, 503, 4);
-    const { service, stream, settle, open, resume, promised } = await openNight(night(40), { answer });
-    const { exitCode, said, summary } = await stream({ lanes: 4, chunkSize: 2 });
-    expect(exitCode).toBe(6);
-    expect(said.match(/(?:Stopped|Also): chunk \d+ \(2 actions\) is in doubt/g)).toHaveLength(4);
-    expect(said.match(/Stopped:/g)).toHaveLength(1);
-    expect(summary?.actions).toMatchObject({ inDoubt: 8, accepted: 1, notSent: 72 });
-    service.behave({});
-    const again = await stream({ lanes: 4, chunkSize: 2 });
-    expect([again.exitCode, service.requests.length]).toEqual([6, 5]);
-    const chunks = await open();
-    expect(chunks).toHaveLength(4);
-    for (const [at, chunk] of chunks.entries()) {
-      expect(await resume()).toBe(6);
-      expect(await settle("not-sent", chunk)).toBe(at === 3 ? 0 : 6);
-    }
-    expect(service.requests).toHaveLength(5);
-    expect(await resume()).toBe(0);
-    expectInOrder(takenBy(service, ...failed), 40);
-    expect(await promised()).toHaveLength(81);
   });
 
   test.each([

@@ -1,7 +1,3 @@
-/** Rows of rejects are sent in the order in which they were first read, wherever they stand in the file; or not at all. */
-
-import { appendFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Asked, acceptedBy, type Field, type Options, openSold } from "../../support/context.ts";
 
@@ -113,22 +109,6 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect((await field.stream([rejects])).exitCode).toBe(0);
     expect(taken(field)).toBe("a b c d");
   });
-
-  test("that a person has corrected in place are left alone, and the new ones go beside them", {
-    tags: ["long"],
-  }, async () => {
-    const field = await openSold();
-    await write(field, kind, "a b c d");
-    field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
-    expect((await field.stream([kind.name], { flags: { chunkSize: 2 } })).exitCode).toBe(6);
-    await field.settle("abandon");
-    await appendFile(join(field.folder, rejects), "\n");
-    await field.settle("not-sent");
-    expect(await listed(field, kind)).toBe("c d");
-    const beside = rejects.replace(".csv", ".2.csv");
-    expect((await field.stream([rejects, beside])).exitCode).toBe(0);
-    expect(taken(field)).toBe("a b c d");
-  });
 });
 
 test("with a key of the source, a row before one that was corrected and accepted is late", {
@@ -207,22 +187,6 @@ describe("corrected rows", () => {
     await field.write("updates-both.csv", earlier.replace("\n", `\n${row}\n`));
     const both = await field.stream(["updates-both.csv"], BEARING);
     expect(both.summary?.actions, both.said).toMatchObject({ accepted: 0, late: 1, alreadySent: 1 });
-    expect(taken(field)).toBe("b");
-  });
-
-  test("of which the service rejects the first, are late once more: the last one counts", async () => {
-    const field = await openSold();
-    await night(field, "updates.csv", bad("a"), bad("b"));
-    await field.stream(["updates.csv"], BEARING);
-    const rejects = (await field.read("updates.rejects.csv")).replaceAll("ftp:", "https:");
-    await field.write("updates-corrected.csv", rejects);
-    field.setFaults({ fault: "failure-items", items: [0] });
-    await field.stream(["updates-corrected.csv"], BEARING);
-    expect(taken(field)).toBe("b");
-    field.setFaults();
-    await field.write("updates-corrected.csv", rejects);
-    const again = await field.stream(["updates-corrected.csv"], BEARING);
-    expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, late: 1, alreadySent: 1 });
     expect(taken(field)).toBe("b");
   });
 

@@ -9,13 +9,6 @@ import { openFolders } from "./folders.ts";
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
 
 describe("where a config is found", () => {
-  test("without any file the config is empty", async () => {
-    await using folders = await openFolders();
-    const config = await folders.load();
-    expect(config).toMatchObject({ files: [], sources: {}, rules: {} });
-    expect(config.environments.size).toBe(0);
-  });
-
   test.each([
     ["tickets.config.yaml", "rules: {price-invalid: off}"],
     ["tickets.config.json", '{"$schema": "./tickets.schema.json", "rules": {"price-invalid": "off"}}'],

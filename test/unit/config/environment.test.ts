@@ -81,18 +81,6 @@ describe("the choice of an environment", () => {
     });
   });
 
-  test("an unknown one: exit 2 with the names, the nearest and how to declare it", async () => {
-    expect(await refused({ [PROJECT]: TWO }, { envFlag: "prodution" })).toEqual({
-      code: "usage",
-      message:
-        'No environment "prodution" (flag --env) is configured. There are: playground, production, sandbox. Did you mean production?',
-      hint: "Set TICKETS_PRODUTION_BASE_URL and TICKETS_PRODUTION_API_KEY, or declare it under environments in tickets.config.yaml.",
-    });
-    expect(await refused({ [PROJECT]: "env: nowhere" })).toMatchObject({
-      message: expect.stringContaining('"nowhere" ($/above/project/tickets.config.yaml:1)'),
-    });
-  });
-
   test.each(["../x", "", "a b", "a\u001b[2J"])("%j can't be a name", async (envFlag) => {
     const failure = await refused({}, { envFlag });
     expect(failure).toMatchObject({
@@ -211,25 +199,6 @@ describe("precedence", () => {
     },
   );
 
-  test("everything a config says of an environment arrives", async () => {
-    expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production" })).toMatchObject({
-      kind: "service",
-      baseUrl: "https://api.example.com/v1",
-      keySource: { env: "TICKETS_SHOP_KEY" },
-      maxChunkBytes: 4096,
-      retryStatuses: [503],
-      maxRejected: 0,
-      refusalsAreWhole: true,
-      complete: true,
-      statusPath: "/actions/{actionPromise}",
-      output: "$/above/project/promises.ndjson",
-      confirm: false,
-      freshConnection: false,
-      accept: ["price-invalid"],
-      origins: { maxRejected: `${FILE}:13`, apiKey: `${FILE}:5`, confirm: `${FILE}:19` },
-    });
-  });
-
   test("the program at the end, below the config's folder", async () => {
     const environment = `{baseUrl: "https://a.example", onEnd: [./notify.sh, now]}`;
     const config = { [USER]: `environments: {live: ${environment}}` };
@@ -238,36 +207,8 @@ describe("precedence", () => {
     });
   });
 
-  test("defaults, and production asks before it sends", async () => {
-    const env = { ...PLAY, TICKETS_PRODUCTION_BASE_URL: "https://api.example.com" };
-    const { origins, ...playground } = await resolved({}, { envFlag: "playground", env });
-    expect(playground).toEqual({
-      name: "playground",
-      kind: "service",
-      baseUrl: "https://play.example.com",
-      keySource: { env: "TICKETS_PLAYGROUND_API_KEY" },
-      named: ["--env", "playground"],
-      chunkSize: 5000,
-      maxChunkBytes: 8_388_608,
-      timeoutMs: 120_000,
-      retries: 8,
-      retryStatuses: [],
-      lanes: 1,
-      maxRejected: 100,
-      refusalsAreWhole: false,
-      complete: false,
-      confirm: false,
-      freshConnection: true,
-      accept: [],
-      safeCsv: false,
-      stateDir: "$/home/.local/state/tickets",
-      ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",
-      ledgerOwner: "playground",
-      ledgerNames: ["playground"],
-    });
-    expect(Object.values(origins).filter((origin) => origin === "default")).toHaveLength(
-      Object.keys(origins).length - 2,
-    );
+  test("production asks before it sends", async () => {
+    const env = { TICKETS_PRODUCTION_BASE_URL: "https://api.example.com" };
     expect(await resolved({}, { envFlag: "production", env })).toMatchObject({ confirm: true });
   });
 });

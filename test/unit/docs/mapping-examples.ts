@@ -1,14 +1,12 @@
 /** The examples of docs/mapping.md and docs/recipes/: found by their fences, run as a user would run them. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { plan } from "../../../src/commands/plan.ts";
-import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";
+import { makeContext, verbs } from "../../support/context.ts";
 import { type Block, blocksOf } from "../../support/docs/blocks.ts";
+import { openFolder } from "../../support/folder.ts";
 import { checkItem } from "../check/check-item.ts";
 import { mapText } from "../map/samples.ts";
 import type { Mapped } from "../map/shown.ts";
@@ -120,68 +118,27 @@ function fieldText(mapped: Mapped, field: string): string {
   return value === undefined ? "(nothing)" : typeof value === "string" ? value : stringifyJson(value);
 }
 
-/** What `tickets plan` writes and says for the first file of an example, in a folder of its own. */
+/** What `tickets plan` writes for the first file of an example, in a folder of its own, and what it says is wrong. */
 export async function runWhole({
   config,
   files,
 }: {
   readonly config: string;
   readonly files: readonly { readonly name: string; readonly text: string | Buffer }[];
-}): Promise<{
-  readonly out: string;
-  readonly said: readonly string[];
-}> {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-docs-"));
-  const said: string[] = [];
-  const written: Buffer[] = [];
+}): Promise<{ readonly out: string; readonly said: readonly string[] }> {
+  const folder = openFolder();
+  writeFileSync(join(folder, "tickets.config.yaml"), config);
+  for (const { name, text } of files) writeFileSync(join(folder, name), text);
+  const { context, said, out } = makeContext(folder, {});
   const nothing = (): void => {};
-  const say = (text: string): void => {
-    said.push(...text.split("\n"));
-  };
-  const { signal } = new AbortController();
-  try {
-    writeFileSync(join(folder, "tickets.config.yaml"), config);
-    for (const { name, text } of files) writeFileSync(join(folder, name), text);
-    await plan(
-      { files: [files[0]?.name ?? ""], json: false, flags: {}, order: "input" },
-      {
-        cwd: folder,
-        env: {},
-        stdin: Readable.from([]),
-        stdout: new Writable({
-          write: (chunk: Buffer, _encoding, done) => {
-            written.push(chunk);
-            done();
-          },
-        }),
-        reporter: {
-          info: nothing,
-          warn: nothing,
-          warnAgain: nothing,
-          notice: nothing,
-          error: say,
-          found: { info: nothing, warn: nothing, warnAgain: nothing, error: say },
-          detail: nothing,
-          log: nothing,
-          progress: nothing,
-          ask: undefined,
-          out: nothing,
-        },
-        now: () => new Date("2026-12-01T00:00:00Z"),
-        isStdoutTaken: false,
-        version: () => "0.0.0",
-        verbose: false,
-        stop: signal,
-        abort: signal,
-        trace: newTrace(),
-      },
-    ).catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      say(error.message);
-      if (error.hint !== undefined) say(error.hint);
-    });
-    return { out: Buffer.concat(written).toString(), said };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const quiet = { info: nothing, warn: nothing, warnAgain: nothing };
+  const { error } = context.reporter;
+  const reporter = { ...context.reporter, ...quiet, notice: nothing, detail: nothing, found: { ...quiet, error } };
+  const command = { files: [files[0]?.name ?? ""], order: "input" } as const;
+  await verbs.plan(command, { ...context, reporter }).catch((cause: unknown) => {
+    if (!(cause instanceof Failure)) throw cause;
+    error(cause.message);
+    if (cause.hint !== undefined) error(cause.hint);
+  });
+  return { out: out(), said: said() === "" ? [] : said().split("\n") };
 }

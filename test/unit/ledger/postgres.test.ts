@@ -279,7 +279,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`a PostgreSQL that a ledger is not safe with${
 describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`, () => {
   const LONG_MS = 60_000;
   const accepted = { outcome: "accepted", promise: promise(1) } as const;
-  const rejected = { outcome: "rejected", response: "{}" } as const;
 
   /** Two of them. The first has lane 1: what it begins and answers is under that claim. */
   async function twoWorkers(...parts: Parameters<typeof planned>[0]) {
@@ -301,20 +300,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const states = async () => (await other.chunks(run)).map(({ state }) => state);
     return { server, schema: seat.schema, one, other, first, second, run, claim, begin, answer, states };
   }
-
-  test("have a lane one at a time, and see each other", async () => {
-    const { first, second, run, claim } = await twoWorkers({ sales: [{ id: "a" }] });
-    expect(claim).toEqual({ run, lane: 1, worker: first.worker, fence: 1 });
-    expect(await second.take(1)).toBeUndefined();
-    expect(await second.team()).toMatchObject({
-      workers: [{ host: "web" }, { host: "db" }],
-      lanes: [{ lane: 1, stage: 0, actions: 1, inFlight: 0, worker: first.worker }],
-    });
-    await first.release(claim);
-    expect(await second.take(1)).toMatchObject({ fence: 2 });
-    await first.seen(first.worker, true);
-    expect((await second.team()).workers).toMatchObject([{ host: "db" }]);
-  });
 
   test("take a lane over when its worker is gone: its chunk is in doubt once its time is over, and its answer decides nothing", async () => {
     const { other, second, run, begin, answer, states, server, schema } = await twoWorkers(
@@ -370,32 +355,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toEqual([]);
   });
 
-  test("send no more once the service rejected too many actions of all", async () => {
-    const { second, begin, answer } = await twoWorkers(
-      { sales: [{ id: "a" }, { id: "b" }] },
-      { sales: [{ id: "c" }], lane: 2 },
-    );
-    const theirs = (await second.take(2)) ?? expect.fail("it is free");
-    await begin(1);
-    await answer([rejected, rejected]);
-    const pace = { actions: 1, mostRejected: 1, rate: undefined, longestMs: 1 };
-    expect(await begin(2, pace, theirs)).toMatchObject({ attempt: undefined, obstacle: { rejected: 2 } });
-  });
-
-  test("wait for a person, for an earlier run, and while a run is paused", async () => {
-    const { one, first, run } = await twoWorkers({ sales: [{ id: "a" }] });
-    const later = await enter(one, newRun(), planned([{ sales: [{ id: "z" }] }]));
-    const by = { who: "ops", at: at(1), reason: undefined };
-    expect([await first.maySend(run), await first.maySend(later)]).toEqual([true, false]);
-    await one.noteStop(run, { exitCode: 7, paused: by });
-    expect(await first.maySend(run)).toBe(false);
-    await one.noteStop(run, { exitCode: 7, paused: null });
-    expect(await first.maySend(run)).toBe(true);
-    await one.abandon(run, by);
-    await one.endRun(run, { exitCode: 4, at: at(3) });
-    expect(await first.maySend(later)).toBe(true);
-  });
-
   test("keep a common pace, and a pause that one of them was asked for", async () => {
     const { first, begin } = await twoWorkers({ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] });
     const pace = (rate?: number) => ({ actions: 1, mostRejected: 1, rate, longestMs: 600_000 });
@@ -403,15 +362,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(Number((await begin(2, pace(0.01))).obstacle)).toBeGreaterThan(90_000);
     await first.putOff(200_000);
     expect(Number((await begin(2, pace())).obstacle)).toBeGreaterThan(190_000);
-  });
-
-  test("and people see in plain tables what was sent, with its promise", async () => {
-    const { begin, answer, server, schema } = await twoWorkers({ sales: [{ id: "a" }, { id: "b" }] });
-    await begin(1);
-    await answer([rejected, accepted]);
-    expect(await server.query(`SELECT subject, state, promise FROM ${schema}.known`)).toEqual([
-      { subject: "t:b", state: "answered", promise: promise(1) },
-    ]);
   });
 
   test("are woken by what is entered, and by a signal", async () => {

@@ -86,17 +86,6 @@ const PROMISES_CSV = "source,line,action,eventId,ticketId,nftId,status,actionPro
 const REJECTS_CSV = 'eventId,ticketId,tickets:reason,tickets:row\nwave,1,"not found",row@1:1\n';
 
 describe("which files are read", () => {
-  test("arguments in their order, a glob's matches by name", async () => {
-    for (const name of ["b.csv", "a.csv", "c.ndjson", "z.csv"]) await write(name, "");
-    expect(await resolveNames(["z.csv", "[ab].csv", "-", "*.ndjson"])).toEqual([
-      "z.csv",
-      "a.csv",
-      "b.csv",
-      "-",
-      "c.ndjson",
-    ]);
-  });
-
   test("numbers in a glob's matches as numbers, so that each day's file comes after the day before's", async () => {
     const names = [
       "updates-8.csv",
@@ -228,22 +217,6 @@ describe("which files are read", () => {
 });
 
 describe("what an opened input tells", () => {
-  test("a CSV file: header, delimiter, rows, size and hash", async () => {
-    const content = "\ufeffeventId;ticketId\r\nwave;1\r\nwave;2\r\n";
-    await write("sales.csv", content);
-    expect(await read(await inputOf("sales.csv"))).toMatchObject({
-      rows: ROWS,
-      sizes: [2],
-      header: ["eventId", "ticketId"],
-      headerLine: 1,
-      delimiter: ";",
-      encoding: "utf-8",
-      format: "csv",
-      bytesRead: Buffer.byteLength(content),
-      sha256: createHash("sha256").update(content).digest("hex"),
-    });
-  });
-
   test("the hash is known only at the end, and of the whole file though reading stopped early", async () => {
     const content = `a,b\n1,"x"y\n${"3,4\n".repeat(200_000)}`;
     for (const [name, stored] of [
@@ -261,33 +234,9 @@ describe("what an opened input tells", () => {
       expect(input.sha256).toBe(createHash("sha256").update(stored).digest("hex"));
     }
   });
-
-  test("rows come in batches of at most 1000, and the event loop has its turn between them", async () => {
-    await write("many.csv", `a,b\n${"1,2\n".repeat(50_000)}`);
-    await using input = await openInput(await inputOf("many.csv"));
-    let turns = 0;
-    let rows = 0;
-    for await (const batch of input.batches()) {
-      expect(batch.length).toBeLessThanOrEqual(1000);
-      rows += batch.length;
-      setImmediate(() => {
-        turns += 1;
-      });
-    }
-    expect(rows).toBe(50_000);
-    expect(turns).toBeGreaterThanOrEqual(49);
-  });
 });
 
 describe("encodings", () => {
-  test("a byte order mark wins over --encoding", async () => {
-    await write("sales.csv", `\ufeff${CSV}`);
-    expect(await read(await inputOf("sales.csv"), { encoding: "windows-1252" })).toMatchObject({
-      encoding: "utf-8",
-      rows: ROWS,
-    });
-  });
-
   test.each<[what: string, encoding: string, content: Buffer, found: string | undefined]>([
     ["UTF-8", "windows-1252", Buffer.from("a,b\n1,x\n2,Gärten und Öl\n"), "3 Gärten GÃ¤rten"],
     ["UTF-8 far behind", "windows-1250", Buffer.from(`a,b\n${"1,x\n".repeat(50_000)}2,Œuvre\n`), "50002 Œuvre Ĺ’uvre"],
@@ -367,21 +316,6 @@ describe("compressed files", () => {
     expect(await failure(read(await inputOf(name)))).toMatch(
       new RegExp(`^${name} is damaged, cut off or not (gzip|Zstandard)-compressed \\(.+\\)\\.`),
     );
-  });
-
-  test("maxInputBytes bounds what a small archive unpacks to", { tags: ["long"] }, async () => {
-    const bomb = `a\n${`${"0".repeat(1000)}\n`.repeat(20_000)}`;
-    for (const [name, stored] of [
-      ["bomb.csv.gz", gzipSync(bomb)],
-      ["bomb.csv.zst", zstdCompressSync(bomb)],
-      ["plain.csv", Buffer.from(bomb)],
-    ] as const) {
-      await write(name, stored);
-      expect(await failure(read(await inputOf(name), { maxInputBytes: 1_000_000 }))).toContain(
-        `${name} holds more than 1000000 bytes (maxInputBytes of the environment).`,
-      );
-      expect((await read(await inputOf(name), { maxInputBytes: bomb.length })).rows).toHaveLength(20_000);
-    }
   });
 });
 
@@ -482,10 +416,4 @@ describe("memory stays flat", () => {
     ["200 MB of CSV", "a,b,c\n", `${"x".repeat(90)},"1,2",é\n`, "", "csv"],
     ["a JSON array of 200 MB", "[{}", `,\n{"action":"newEvent","data":{"eventId":"${"x".repeat(140)}"}}`, "]", "json"],
   ])("%s", { tags: ["long"] }, isFlat);
-
-  test("a cell of 200 MB is a problem that ends the reading, and takes no memory", { tags: ["long"] }, async () => {
-    const { rows, growth } = await growthMiB("a,b\n1,", "x".repeat(100_000), 2000, "\n3,4\n", "csv");
-    expect(rows).toBe(0);
-    expect(growth).toBeLessThan(100);
-  });
 });

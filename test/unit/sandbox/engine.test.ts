@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FIELD_NAMES, fieldSpec } from "../../../src/actions/fields.ts";
 import { setAside } from "../../../src/disk/files.ts";
@@ -42,27 +42,6 @@ function verdicts(engine: Engine, ...items: readonly unknown[]): readonly string
     );
 }
 
-/** `code rule field: message` of an error. */
-const wordsOf = ({ code, rule, field, message }: { [key: string]: unknown }): string =>
-  `${[code, rule, field].filter(Boolean).join(" ")}: ${message}`;
-
-describe("answers", () => {
-  test("to refused items echo what can be echoed", () => {
-    const results = newEngine().process([sold(), newEvent({ currency: "EURO" }), 7]);
-    const error = expect.any(Object);
-    expect(results).toEqual([
-      { status: "error", action: "soldTicket", eventId: "E1", ticketId: "T1", error },
-      { status: "error", action: "newEvent", eventId: "E1", error },
-      { status: "error", error },
-    ]);
-    expect(results.map((result) => result.status === "error" && wordsOf({ ...result.error }))).toEqual([
-      "event_not_found event-not-registered eventId: No event with this eventId is registered.",
-      "invalid currency-unknown currency: currency is not a currency code of exactly 3 characters.",
-      "invalid item-shape: The item is a number, not an object with action and data.",
-    ]);
-  });
-});
-
 describe("what is registered", () => {
   test("takes the table's defaults, and generated ones for name, description, orderTime and wallet", () => {
     const engine = newEngine();
@@ -96,14 +75,6 @@ describe("what is registered", () => {
     expect(engine.event("E1")?.onChain).toMatchObject({ currency: "EUR", eventName: "Night" });
     for (const field of ["callbackUrl", "coverMediaUrl", "eventId"])
       expect(engine.event("E1")?.onChain).not.toHaveProperty(field);
-  });
-
-  test("cuts an event name so that the generated ticket name has at most 128 characters", () => {
-    const engine = newEngine();
-    engine.process([newEvent({ eventName: "🎫".repeat(255) }), sold()]);
-    const name = String(engine.ticket({ ticketId: "T1" })?.fields.name);
-    expect(Array.from(name)).toHaveLength(128);
-    expect(name.endsWith("🎫-1")).toBe(true);
   });
 
   test("numbers tokens per event without gaps, also after refusals", () => {
@@ -231,14 +202,6 @@ describe("accept", () => {
     ]);
   });
 
-  test("after-final lets a ticket live on", () => {
-    const engine = newEngine({ accept: ["after-final"] });
-    engine.process([newEvent(), sold()]);
-    expect(verdicts(engine, on("invalidatedTicket"), on("checkedInTicket"), on("scannedTicket"))).toEqual(
-      Array(3).fill("success"),
-    );
-  });
-
   test.each(["field-required", "ticket-sold-twice", "price-invalit"])("can't relax %s", (rule) => {
     expect(() => newEngine({ accept: [rule] })).toThrow(expect.objectContaining({ code: "usage" }));
   });
@@ -277,57 +240,7 @@ describe("status of a promise", () => {
   });
 });
 
-describe("the record", () => {
-  test("holds accepted and refused items with their request and place", () => {
-    const engine = newEngine();
-    engine.process([newEvent(), 7]);
-    engine.process([sold(), sold()]);
-    const record = Array.from(engine.processed(), ({ seq, request, item, action, status, code, rule }) =>
-      [seq, request, item, action, status, code, rule].join(" "),
-    );
-    expect(record).toEqual([
-      "1 1 0 newEvent success  ",
-      "2 1 1  error invalid item-shape",
-      "3 2 0 soldTicket success  ",
-      "4 2 1 soldTicket error ticket_exists ticket-sold-twice",
-    ]);
-    expect(Array.from(engine.processed({ after: 3 }), ({ seq }) => seq)).toEqual([4]);
-    expect(engine.counts()).toEqual({ requests: 2, events: 1, tickets: 1, accepted: 2, refused: 2 });
-  });
-});
-
 describe("state on disk", () => {
-  test("is kept between openings, with its instance, readable by its owner only", () => {
-    const path = join(temporaryFolder(), "deep", "sandbox.sqlite");
-    const first = newEngine({ path });
-    first.process([newEvent(), sold()]);
-    const { instanceId } = first;
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
-    first.close();
-    const second = newEngine({ path });
-    expect(second.instanceId).toBe(instanceId);
-    expect(verdicts(second, sold(), on("scannedTicket"))).toEqual(["ticket_exists ticket-sold-twice", "success"]);
-    expect(Array.from(second.processed(), ({ request }) => request)).toEqual([1, 1, 2, 2]);
-  });
-
-  test("is set aside, not deleted, and a new instance starts", () => {
-    const folder = temporaryFolder();
-    const path = join(folder, "sandbox.sqlite");
-    expect(closeState(path)).toBe(false);
-    const old = newEngine({ path });
-    old.process([newEvent()]);
-    expect(() => closeState(path)).toThrow(expect.objectContaining({ code: "busy" }));
-    old.close();
-    expect(closeState(path)).toBe(true);
-    expect(readdirSync(folder)).toEqual(["sandbox.sqlite"]);
-    const aside = setAside(path);
-    const fresh = newEngine({ path });
-    expect(fresh.instanceId).not.toBe(old.instanceId);
-    expect(fresh.event("E1")).toBeUndefined();
-    expect(newEngine({ path: aside }).event("E1")).toBeDefined();
-  });
-
   test("that is damaged or another's is refused, and can be set aside", () => {
     const folder = temporaryFolder();
     const damaged = join(folder, "damaged.sqlite");

@@ -80,21 +80,13 @@ describe("each line of the table in docs/guarantees.md", () => {
   };
   const table: readonly (readonly [string, Exchange, readonly number[], string])[] = [
     ["no byte was written", { kind: "not sent", error: failure("connect", "ECONNREFUSED") }, [], "not sent"],
-    ["no byte was written, whatever may be retried", { kind: "not sent", error: failure("x") }, [503], "not sent"],
     ["bytes were written, no answer", { kind: "lost", error: failure("other side closed") }, [], "in doubt"],
-    [
-      "bytes were written, no answer, whatever may be retried",
-      { kind: "lost", error: failure("x") },
-      [503],
-      "in doubt",
-    ],
     ["429", answer(429, ""), [], "not taken"],
     ["429 cut off", answer(429, "{", { whole: false }), [], "not taken"],
     ["401", answer(401, ""), [], "authentication failed"],
     ["403", answer(403, '{"message":"Forbidden"}'), [], "authentication failed"],
     ["403 cut off", answer(403, "{", { whole: false }), [], "authentication failed"],
     ["413", answer(413, ""), [], "too large"],
-    ["413 cut off", answer(413, "", { whole: false }), [], "too large"],
     ...[300, 301, 302, 303, 304, 307, 308].map((status) => [`${status}`, answer(status, ""), [], "refused"] as const),
     ...[400, 402, 404, 405, 406, 409, 410, 411, 412, 414, 415, 418, 421, 422, 424, 425, 428, 431, 451, 499].map(
       (status) => [`${status}`, answer(status, "no"), [], "refused"] as const,
@@ -138,15 +130,6 @@ describe("each line of the table in docs/guarantees.md", () => {
 
   it.each(table)("%s", (_name, exchange, retryStatuses, kind) => {
     expect(read(exchange, [NEW_EVENT], retryStatuses).kind).toBe(kind);
-  });
-
-  it("only what has no status at all, 5xx and 408 depend on retryStatuses", () => {
-    for (let status = 100; status < 600; status += 1) {
-      if (status === 408 || status >= 500) continue;
-      const exchange = answer(status, whole);
-      const without = read(exchange, [NEW_EVENT], []).kind;
-      expect([status, without]).not.toEqual([status, "retry"]);
-    }
   });
 });
 
@@ -298,16 +281,6 @@ describe("one item", () => {
     expect(gist(read(answer(200, text), [long], []))).toEqual(["in doubt"]);
   });
 
-  it("must echo every digit of an id, however long the number", () => {
-    const answerWith = (id: string) =>
-      answer(200, `{"data":[{"status":"success","action":"scannedTicket","ticketId":${id},"actionPromise":"p"}]}`);
-    const scan = (ticketId: string): Action => ({ action: "scannedTicket", data: { ticketId } });
-    const exact = "12345678901234567890";
-    expect(gist(read(answerWith(exact), [scan(exact)], []))).toEqual(["decided", "accepted"]);
-    const rounded = String(Number(exact));
-    expect(gist(read(answerWith(exact), [scan(rounded)], []))).toEqual(["in doubt"]);
-  });
-
   it("need not echo an id that was sent as null", () => {
     const item = { status: "success", action: "updateTicket", ticketId: "T1", actionPromise: "p" };
     expect(gist(read(answer(200, { data: [item] }), [CLEARED], []))).toEqual(["decided", "accepted"]);
@@ -326,14 +299,6 @@ describe("one item", () => {
     expect(reading).toEqual({
       kind: "decided",
       items: [{ outcome: "rejected", response: item }],
-    });
-  });
-
-  it("that says nothing of itself is kept whole, and why it is in doubt", () => {
-    const item = `{"result":{"status":"success","amount":12345678901234567890}}`;
-    expect(read(answer(200, `{"data":[${item}]}`), [SALE], [])).toEqual({
-      kind: "decided",
-      items: [{ outcome: "in doubt", response: item, why: "an item whose status is missing or not text" }],
     });
   });
 
@@ -356,14 +321,6 @@ describe("an answer as a whole", () => {
     actionPromise,
   });
   const sales = ["T1", "T2"].map((ticketId): Action => ({ action: "soldTicket", data: { ...SALE.data, ticketId } }));
-
-  it("is in doubt when a promise stands twice, even far apart", () => {
-    const data = [success("T1", "p"), success("T2", "p")];
-    expect(read(answer(200, { data }), sales, [])).toMatchObject({
-      kind: "in doubt",
-      detail: expect.stringContaining('item 2 repeats the actionPromise "p"'),
-    });
-  });
 
   it("is in doubt when a promise stands twice, once beside another status than success", () => {
     const data = [{ ...success("T1", "p"), status: "error" }, success("T2", "p")];
@@ -468,11 +425,6 @@ describe("an answer as a whole", () => {
     expect(gist(read(answer(200, write(text)), sales, []))).toEqual(["decided", "accepted", "accepted"]);
   });
 
-  it("with an item in doubt still decides the others", () => {
-    const data = [success("T1", ""), success("T2", "p")];
-    expect(gist(read(answer(200, { data }), sales, []))).toEqual(["decided", "in doubt", "accepted"]);
-  });
-
   it.each(["[", '{"a":'])("that nests without end (%s) is no fault of ours", (open) => {
     const depth = 20_000;
     const nested = open.repeat(depth) + (open === "[" ? "" : "1") + (open === "[" ? "]" : "}").repeat(depth);
@@ -481,22 +433,6 @@ describe("an answer as a whole", () => {
       // Newer engines write what older ones can't.
       expect(read(answer(200, text), [SALE], []).kind).toMatch(/^(in doubt|decided)$/);
     }
-  });
-
-  it("of 5000 items is read in order", () => {
-    const sent = Array.from(
-      { length: 5000 },
-      (_, at): Action => ({ action: "scannedTicket", data: { ticketId: `T${at}` } }),
-    );
-    const data = sent.map(({ data: { ticketId } }, at) =>
-      at % 7 === 3
-        ? { status: "error" }
-        : { status: "success", action: "scannedTicket", ticketId, actionPromise: `p${at}` },
-    );
-    const reading = read(answer(200, { data }), sent, []);
-    expect(reading.kind === "decided" && reading.items.map((item) => ("promise" in item ? item.promise : "-"))).toEqual(
-      sent.map((_, at) => (at % 7 === 3 ? "-" : `p${at}`)),
-    );
   });
 });
 
@@ -515,22 +451,10 @@ describe("what a person reads", () => {
       "interrupted by a second SIGINT",
     ],
     ["an error without words", { kind: "lost", error: new AggregateError([]) }, "AggregateError"],
-    ["the status", answer(500, ""), "HTTP 500"],
-    [
-      "where a redirect leads",
-      answer(302, "", { headers: { location: "/x" } }),
-      "HTTP 302 to /x; redirects are not followed",
-    ],
     [
       "why an answer was cut",
       answer(200, "", { whole: false, error: failure("closed", "UND_ERR_SOCKET") }),
       "HTTP 200, but the answer was cut off (UND_ERR_SOCKET: closed)",
-    ],
-    ["how many items came", answer(200, { data: [] }), "HTTP 200, but the answer has 0 items for 1 actions"],
-    [
-      "which item is not ours",
-      answer(200, { data: [{ status: "error", ticketId: "T9" }] }),
-      'HTTP 200, but item 1 is not about ticketId "T1": it says "T9"',
     ],
   ])("%s", (_name, exchange, detail) => {
     expect(read(exchange, [SALE], [])).toMatchObject({ detail });
@@ -547,10 +471,4 @@ describe("what a person reads", () => {
     ];
     for (const reading of readings) expect(JSON.stringify(reading).length).toBeLessThan(100_000);
   });
-});
-
-it("the headers that say when to come again are handed on", () => {
-  const headers = { retryAfter: "7", date: "Tue, 15 Nov 1994 08:12:31 GMT" };
-  expect(read(answer(429, "", { headers }), [SALE], [])).toMatchObject({ kind: "not taken", headers });
-  expect(read(answer(503, "", { headers }), [SALE], [503])).toMatchObject({ kind: "retry", headers });
 });

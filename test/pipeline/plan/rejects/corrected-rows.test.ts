@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../../../src/actions/actions.ts";
-import { acceptedBy, type Field, openField, openSold } from "../../../support/context.ts";
+import { acceptedBy, type Field, openSold } from "../../../support/context.ts";
 import { forWalks } from "../../../support/walks.ts";
 
 const BEARING = { maxInvalid: { rows: 2 } } as const;
@@ -64,40 +64,6 @@ test("with all that was accepted of it, in however many runs", async () => {
   expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, alreadySent: 1 });
   const again = await field.stream(["sales.csv"]);
   expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
-});
-
-test.each([
-  { name: "of which one was sent before, and the other is rejected", isKnown: true },
-  { name: "of which the second is rejected, in another chunk", isKnown: false },
-])("two actions $name", async ({ isKnown: isSaleKnown }) => {
-  const field = await openField("chunkSize: 1");
-  await field.write("before.ndjson", [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }]);
-  await field.write(
-    "tickets.config.yaml",
-    `${await field.read("tickets.config.yaml")}sources:
-  box:
-    match: "box*"
-    fields: {ticketId: "{Ticket}"}
-    actions:
-      - soldTicket: {fields: {eventId: E, userId: u, price: "1", orderTime: "1780000000"}}
-      - scannedTicket: {when: {At: {empty: false}}, fields: {orderTime: "{At}"}}
-`,
-  );
-  await field.write("box-first.csv", "Ticket,At\nt1,\n");
-  await field.write("box.csv", "Ticket,At\nt1,20:00\n");
-  await field.stream(isSaleKnown ? ["before.ndjson", "box-first.csv"] : ["before.ndjson"]);
-  expect((await field.stream(["box.csv"], BEARING)).exitCode).toBe(4);
-  await correct(field, "box.rejects.csv", "20:00", "1780000100");
-  field.setFaults({ on: { request: isSaleKnown ? 1 : 2 }, fault: "failure-items", items: [0] });
-  const part = await field.stream(["box.rejects.csv"]);
-  expect(part.summary?.actions, part.said).toMatchObject({ accepted: isSaleKnown ? 0 : 1, rejected: 1 });
-  field.setFaults();
-  const night = await field.stream(["box.csv"]);
-  expect(night.summary, night.said).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
-  const rest = await field.stream(["box.rejects.rejects.csv"]);
-  expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, alreadySent: 1 });
-  const again = await field.stream(["box.csv"]);
-  expect(again.summary, again.said).toMatchObject({ exitCode: 0, actions: { alreadySent: 2 } });
 });
 
 /** A row that says the same in another file, or under another row, is another one. */
