@@ -1,13 +1,13 @@
 /** The benchmark, on a few rows: that every case runs, that what was sent arrived, and what is kept where. */
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { CASES } from "../../bench/cases.ts";
+import { openFolder } from "../support/folder.ts";
 
 const RUN = fileURLToPath(new URL("../../bench/run.ts", import.meta.url));
 /** As under `npm run bench`: the benchmark measures on the Node that the project carries. */
@@ -17,8 +17,7 @@ const KEPT = fileURLToPath(new URL("../../bench/results.json", import.meta.url))
 test("every case runs on a few rows, one invocation after the other, and leaves nothing but its results", {
   tags: ["long"],
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-bench-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = openFolder();
   const kept = readFileSync(KEPT, "utf8");
   const bench = (cases: readonly string[], flags: readonly string[]) =>
     promisify(execFile)(NODE, [RUN, "--only", cases.join(","), "--rows", "2000", "--rounds", "1", ...flags], {

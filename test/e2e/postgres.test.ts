@@ -1,12 +1,12 @@
 /** An environment whose ledger is in PostgreSQL: every command, from one machine and from several. */
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { selfSigned } from "../support/certificate.ts";
+import { openFolder } from "../support/folder.ts";
 import {
   NEEDS_POSTGRES,
   type PostgresServer,
@@ -271,8 +271,7 @@ test(
 /** A server with a certificate that only `ca` vouches for: itself. */
 async function startWithTls() {
   const { cert, key } = selfSigned("db.example.com");
-  const folder = mkdtempSync(join(tmpdir(), "tickets-tls-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = openFolder();
   chmodSync(folder, 0o755);
   const [certFile, keyFile] = [join(folder, "server.crt"), join(folder, "server.key")];
   writeFileSync(certFile, cert);

@@ -1,11 +1,8 @@
-/** The same tests with a ledger in SQLite and with one in PostgreSQL, and runs to fill them with. */
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
 import type { Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
+import { openFolder } from "./folder.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
 export const SERVICE = "https://api.example.com/v1";
@@ -14,12 +11,6 @@ export interface Place {
   readonly place: LedgerPlace;
   readonly open: (boundTo?: string) => Promise<Ledger>;
   readonly find: (boundTo?: string) => Promise<Ledger | undefined>;
-}
-
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-book-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 export function toPlace(place: LedgerPlace): Place {
@@ -34,7 +25,7 @@ export function toPlace(place: LedgerPlace): Place {
   };
 }
 
-export const inSqlite = async (): Promise<Place> => toPlace({ kind: "sqlite", path: join(newFolder(), "ledger.db") });
+export const inSqlite = async (): Promise<Place> => toPlace({ kind: "sqlite", path: join(openFolder(), "ledger.db") });
 
 async function inPostgres(): Promise<Place> {
   const server = await startPostgres();

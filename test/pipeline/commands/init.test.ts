@@ -1,22 +1,13 @@
 /** What `tickets init` writes passes `tickets validate` on the same file, for every sample: a user only fills in what it asks for. */
 
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { generateTwins } from "../../../scripts/fixtures.ts";
 import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
+import { openFolder } from "../../support/folder.ts";
 import { validateFiles } from "../../support/validating.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
@@ -58,9 +49,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 
 /** A folder with copies of the files, which were not written just now. */
-function openFolder(files: readonly (readonly [name: string, path: string])[]): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-init-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+function folderWith(files: readonly (readonly [name: string, path: string])[]): string {
+  const folder = openFolder();
   for (const [name, path] of files) {
     copyFileSync(path, join(folder, name));
     utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
@@ -88,7 +78,7 @@ async function expectValid(folder: string, files: readonly string[]): Promise<vo
 describe("the config that tickets init writes is valid for its own file:", () => {
   test.each(EXPORTS.map((path) => path.split("/").slice(-2).join("/")))("%s", async (shown) => {
     const path = EXPORTS.find((each) => each.endsWith(`/${shown}`)) ?? "";
-    const folder = openFolder([[basename(path), path]]);
+    const folder = folderWith([[basename(path), path]]);
     await initIn(folder, [basename(path)]);
     await expectValid(folder, [basename(path)]);
   });
@@ -96,7 +86,7 @@ describe("the config that tickets init writes is valid for its own file:", () =>
   test.each(csvIn(FIXTURES).map((path) => basename(path)))(
     "%s, whose columns are named like fields and needs nothing filled in",
     async (name) => {
-      const folder = openFolder([[name, join(FIXTURES, name)]]);
+      const folder = folderWith([[name, join(FIXTURES, name)]]);
       expect((await initIn(folder, [name])).yaml).not.toMatch(/FILL IN:|actions:/);
       await expectValid(folder, [name]);
     },
@@ -105,7 +95,7 @@ describe("the config that tickets init writes is valid for its own file:", () =>
   test.each([...generateTwins()].filter(([name]) => name !== "actions.ndjson"))(
     "%s, rows of JSON",
     async (name, rows) => {
-      const folder = openFolder([]);
+      const folder = folderWith([]);
       writeFileSync(join(folder, name), rows);
       utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
       await initIn(folder, [name]);
@@ -115,7 +105,7 @@ describe("the config that tickets init writes is valid for its own file:", () =>
 });
 
 test("quotes behind a backslash, as PHP writes them: the config declares the escape, whichever row has the first", async () => {
-  const folder = openFolder([]);
+  const folder = folderWith([]);
   const path = join(folder, "sales.csv");
   const rows = ["t1,u1,ok", String.raw`t2,u2,"seat \"A1\", or ""B1"""`, "t3,u3,ok"];
   const lines = rows.map((row) => `e1,10.00,2026-05-01T10:00:00Z,${row}\n`);
@@ -232,7 +222,7 @@ describe("several files give one config with a source for each,", () => {
       [...csvIn(FIXTURES), ...paths.filter((path) => !path.includes("hievents"))].find(
         (path) => basename(path) === name,
       ) ?? "";
-    const folder = openFolder(names.map((name) => [name, own(name)]));
+    const folder = folderWith(names.map((name) => [name, own(name)]));
     const { yaml, said } = await initIn(folder, names);
     const next = /^Next: tickets plan (.*) --preview$/m.exec(said)?.[1]?.split(" ") ?? [];
     expect(next).toEqual([
@@ -257,7 +247,7 @@ describe("several files give one config with a source for each,", () => {
   test("also of one system, each under its own name and match", { tags: ["long"] }, async () => {
     const path = join(FIXTURES, "exports/eventbrite/attendees.csv");
     const names = ["gala.csv", "ball-1.csv", "ball-2.csv"];
-    const folder = openFolder(names.map((name) => [name, path]));
+    const folder = folderWith(names.map((name) => [name, path]));
     const { yaml } = await initIn(folder, names);
     expect([...yaml.matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name)).toEqual(["gala", "ball", "ball-2"]);
     for (const name of names) await expectValid(folder, [name]);
@@ -265,7 +255,7 @@ describe("several files give one config with a source for each,", () => {
 
   test("whose patterns do not overlap", async () => {
     const names = ["orders-2026-04.csv", "orders-2026-05.csv", "orders-old-2026-04.csv", "orders.csv"];
-    const folder = openFolder([]);
+    const folder = folderWith([]);
     for (const name of names) {
       writeFileSync(join(folder, name), `Show ID,Barcode,Mail,Amount\nS,T-${name},u@example.com,1.00\n`);
       utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
@@ -281,7 +271,7 @@ describe("several files give one config with a source for each,", () => {
   });
 
   test("but not of two files with the same name", async () => {
-    const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
+    const folder = folderWith([["sales.csv", join(FIXTURES, "sales.csv")]]);
     writeFileSync(join(folder, "SALES.csv"), "eventId,ticketId,userId,price\ne,t,u,1\n");
     const { context } = makeContext(folder, {});
     await expect(verbs.init({ files: ["sales.csv", "SALES.csv"], moveAside: false }, context)).rejects.toThrow(
@@ -296,14 +286,14 @@ test.each([
   ["a2.csv", "{header: 2}", "{Price}"],
   ["a3.csv", "{header: 4}", "{Price}"],
 ])("titles above the header are passed over: %s", async (name, csv, price) => {
-  const folder = openFolder([[name, join(FIXTURES, "reports/12-titles-above-the-header", name)]]);
+  const folder = folderWith([[name, join(FIXTURES, "reports/12-titles-above-the-header", name)]]);
   const { yaml } = await initIn(folder, [name]);
   expect(yaml).toContain(`csv: ${csv}`);
   expect(yaml).toContain(price);
 });
 
 test("of titles of different widths the header is the line that is twice as wide", async () => {
-  const folder = openFolder([]);
+  const folder = folderWith([]);
   const titles = ["Evening till report", "Harbour Hall,Till 2", "Printed 01/11/2026"];
   const rows = [
     "5001,Ghost Ship,18:40,Adult,2,15.00,30.00",
@@ -322,7 +312,7 @@ test("of titles of different widths the header is the line that is twice as wide
 });
 
 test("--encoding is declared for the files that are not UTF-8, and for no others", async () => {
-  const folder = openFolder([]);
+  const folder = folderWith([]);
   const write = (name: string, text: string, encoding: BufferEncoding): void => {
     writeFileSync(join(folder, name), Buffer.from(text, encoding));
     utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
@@ -349,7 +339,7 @@ test("--encoding is declared for the files that are not UTF-8, and for no others
 });
 
 test("standard input is named by its source in the next command, and stands alone", async () => {
-  const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
+  const folder = folderWith([["sales.csv", join(FIXTURES, "sales.csv")]]);
   const { context, said } = makeContext(folder, {});
   const given = { ...context, stdin: Readable.from([Buffer.from("eventId,ticketId,userId,price\ne,t,u,1\n")]) };
   expect(await verbs.init({ files: ["-"], moveAside: false, output: "-" }, given)).toBe(0);

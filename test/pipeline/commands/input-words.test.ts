@@ -1,10 +1,10 @@
 /** What the first lines say of a file: its rows and columns, and by example what of all becomes public. What later runs leave out of them: test/e2e/first-lines.test.ts. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeContext, verbs } from "../../support/context.ts";
+import { openFolder } from "../../support/folder.ts";
 
 async function firstLines(
   name: string,
@@ -12,8 +12,7 @@ async function firstLines(
   command = verbs.validate,
   config?: string,
 ): Promise<readonly string[]> {
-  const cwd = await mkdtemp(join(tmpdir(), "tickets-first-lines-"));
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  const cwd = openFolder();
   await writeFile(join(cwd, name), text);
   if (config !== undefined) await writeFile(join(cwd, "tickets.config.yaml"), config);
   const { context, said } = makeContext(cwd, {});

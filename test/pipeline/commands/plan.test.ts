@@ -1,11 +1,11 @@
 /** What `plan` says of a mapping: values that no action takes, and files that no rule fits. As a process: test/e2e/mapping.test.ts. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
 import { makeContext, openField, verbs } from "../../support/context.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const SIMPLE = `sources:
   guests:
@@ -20,8 +20,7 @@ const SIMPLE = `sources:
 
 /** How the command ends, and what it says, of a file beside a config. */
 async function reported(file: string, text: string, config?: string, command = verbs.plan) {
-  const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  const cwd = openFolder();
   await writeFile(join(cwd, file), text);
   if (config !== undefined) await writeFile(join(cwd, "tickets.config.yaml"), config);
   const { context, ...asked } = makeContext(cwd, {});
@@ -38,8 +37,7 @@ async function reported(file: string, text: string, config?: string, command = v
 
 describe("the counts of a preview", () => {
   const preview = async (text: string): Promise<string> => {
-    const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
-    onTestFinished(() => rm(cwd, { recursive: true }));
+    const cwd = openFolder();
     await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
     const { context, out } = makeContext(cwd, {});
     await verbs.plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
@@ -156,8 +154,7 @@ describe("what names a person is masked", () => {
           fields: {userId: ["{First}.{family}", "{phone}", "{member.Account}"], price: "1", orderTime: "1772356522"}
 `;
   const shown = async (verbose: boolean): Promise<string> => {
-    const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
-    onTestFinished(() => rm(cwd, { recursive: true }));
+    const cwd = openFolder();
     await writeFile(join(cwd, "tickets.config.yaml"), CONFIG);
     await writeFile(join(cwd, "members.csv"), "Card,Account\n4711,account-of-a-member\n");
     const header = "ID,First,Surname,Card no,Mobile,Section\n";

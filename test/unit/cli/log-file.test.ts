@@ -1,15 +1,9 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openLogFile } from "../../../src/cli/log-file.ts";
 import { logLine } from "../../../src/cli/log-line.ts";
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-log-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { openFolder } from "../../support/folder.ts";
 
 const LINE = logLine("info", "something", { event: "note" });
 

@@ -1,18 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { runOnEnd, withoutKeys } from "../../../src/commands/after-run.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const NEVER = new AbortController().signal;
 const ENOUGH_MS = 600_000;
 const keySource = { env: "SHOP_KEY" };
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-on-end-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 /** Runs a program of JavaScript. */
 function run(directory: string, text: string, limitMs = ENOUGH_MS, signal = NEVER): Promise<string | undefined> {

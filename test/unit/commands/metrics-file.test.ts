@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Metrics, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
 import { Failure } from "../../../src/failure.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const NIGHT: Metrics = {
   environment: "production",
@@ -26,12 +26,6 @@ const NIGHT: Metrics = {
 };
 
 const samplesIn = (text: string): readonly string[] => text.split("\n").filter((line) => /^[^#]/.test(line));
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-metrics-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 test("each metric has its help, its type and its environment", () => {
   const text = metricsText(NIGHT);

@@ -1,19 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { BESIDE_DATABASE, setAside } from "../../../src/disk/files.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const AT = new Date("2026-11-21T03:00:00.123Z");
 
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-aside-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 test("what is set aside keeps all that is in it, under a name that says when", () => {
-  const folder = temporaryFolder();
+  const folder = openFolder();
   const path = join(folder, "promises.ndjson");
   writeFileSync(path, "something of value\n");
   const aside = setAside(path, AT);
@@ -23,7 +17,7 @@ test("what is set aside keeps all that is in it, under a name that says when", (
 });
 
 test("what was set aside at the same instant is not overwritten", () => {
-  const path = join(temporaryFolder(), "a");
+  const path = join(openFolder(), "a");
   const names = ["first", "second", "third"].map((text) => {
     writeFileSync(path, text);
     return setAside(path, AT);
@@ -32,7 +26,7 @@ test("what was set aside at the same instant is not overwritten", () => {
 });
 
 test("a database goes with the files beside it, so that it can be opened under its new name", () => {
-  const folder = temporaryFolder();
+  const folder = openFolder();
   for (const name of ["ledger.db", "ledger.db-wal", "lock.db"]) writeFileSync(join(folder, name), name);
   setAside(join(folder, "ledger.db"), AT, BESIDE_DATABASE);
   expect(readdirSync(folder).sort()).toEqual([
@@ -43,7 +37,7 @@ test("a database goes with the files beside it, so that it can be opened under i
 });
 
 test.each(["what it leads to", "nothing"])("a link is set aside, and not %s", (to) => {
-  const folder = temporaryFolder();
+  const folder = openFolder();
   const target = join(folder, "target");
   if (to !== "nothing") writeFileSync(target, to);
   symlinkSync(target, join(folder, "link"));

@@ -1,19 +1,13 @@
-import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { replaceFile } from "../../../src/disk/files.ts";
-
-async function openFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "tickets-replace-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
+import { openFolder } from "../../support/folder.ts";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 test("a link that somebody put under the temporary name is not followed", async () => {
-  const folder = await openFolder();
+  const folder = openFolder();
   const [path, victim] = [join(folder, "out.csv"), join(folder, "victim")];
   await writeFile(victim, "precious", { mode: 0o600 });
   for (const [nameOf, planted] of [
@@ -28,7 +22,7 @@ test("a link that somebody put under the temporary name is not followed", async 
 });
 
 test("what a link leads to is replaced, with its mode, and the link stays", async () => {
-  const folder = await openFolder();
+  const folder = openFolder();
   const [path, real] = [join(folder, "link.csv"), join(folder, "real.csv")];
   await writeFile(real, "old");
   await chmod(real, 0o640);
@@ -39,7 +33,7 @@ test("what a link leads to is replaced, with its mode, and the link stays", asyn
 });
 
 test("where it can't be written, all is as it was", async () => {
-  const folder = await openFolder();
+  const folder = openFolder();
   const path = join(folder, "out.csv");
   await writeFile(path, "old");
   const failing = async function* (): AsyncGenerator<string> {

@@ -1,12 +1,12 @@
 /** The files of deploy/ hold what docs/scale-out.md#where-it-runs says of them. */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { USER } from "../../support/config-files.ts";
+import { openFolder } from "../../support/folder.ts";
 import { readPage } from "../../support/pages.ts";
 import { openFolders } from "../config/folders.ts";
 
@@ -124,8 +124,7 @@ test("the image ends as its program ends: no shell before it, no root, a volume 
 
 /** The units in a folder of their own, with a program at the place that they start. */
 function openUnits(): { readonly folder: string; readonly write: (name: string, text: string) => string } {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-units-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = openFolder();
   writeFileSync(join(folder, "tickets"), "#!/bin/sh\n");
   chmodSync(join(folder, "tickets"), 0o755);
   return {

@@ -7,15 +7,16 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite-file.ts";
-import { at, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
+import { openFolder } from "../../support/folder.ts";
+import { at, enter, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
 
 const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
-const inFolder = (): string => join(newFolder(), "ledger.db");
+const inFolder = (): string => join(openFolder(), "ledger.db");
 const close = (ledger: Ledger): PromiseLike<void> => ledger[Symbol.asyncDispose]();
 
 describe("a ledger in a file", () => {
   test("is its owner's alone, with a ballast beside it", async () => {
-    const path = join(newFolder(), "state", "ledger.db");
+    const path = join(openFolder(), "state", "ledger.db");
     await placeAt(path).open();
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
     for (const name of readdirSync(dirname(path))) expect(statSync(join(dirname(path), name)).mode & 0o077).toBe(0);
@@ -51,7 +52,7 @@ describe("a ledger in a file", () => {
   });
 
   test("that is reached by a link has the lock of the file itself", async () => {
-    const [path, link] = [inFolder(), join(newFolder(), "other", "ledger.db")];
+    const [path, link] = [inFolder(), join(openFolder(), "other", "ledger.db")];
     const locked = { name: "environment", what: "the ledger", waitMs: 0, signal: new AbortController().signal };
     const ledger = await placeAt(path).open();
     mkdirSync(dirname(link));

@@ -1,11 +1,10 @@
 /** Client and sandbox, CSV and NDJSON: whatever way an action goes, it stays the same action, or is refused for the same rule. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
@@ -15,6 +14,7 @@ import type { InputFormat } from "../../../src/read/input-file.ts";
 import { openEngine } from "../../../src/sandbox/engine.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { actionArbitrary, historyArbitrary, type Mutant, mutate, mutatedRules } from "../../support/arbitraries.ts";
+import { openFolder } from "../../support/folder.ts";
 import { send } from "../../support/requests.ts";
 import { validateFiles } from "../../support/validating.ts";
 import { createMapper } from "./shown.ts";
@@ -22,8 +22,7 @@ import { createMapper } from "./shown.ts";
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tickets-agreement-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  folder = openFolder();
 });
 
 /** What the reader and the mapper make of a file without any config. */

@@ -11,25 +11,19 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Input, openInput } from "../../../src/read/input.ts";
 import { resolveInputs } from "../../../src/read/inputs.ts";
 import { openFile, refuseEarlyEnd } from "../../../src/read/open-file.ts";
 import { failureOf } from "../../support/config-files.ts";
 import { openField, processedBy } from "../../support/context.ts";
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "tickets-open-file-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
+import { openFolder } from "../../support/folder.ts";
 
 test("closing waits for a read in flight, which would be one of the next file's otherwise", async () => {
-  const path = join(await temporaryFolder(), "large.csv");
+  const path = join(openFolder(), "large.csv");
   const size = 64 * 1024;
   await writeFile(path, "");
   await truncate(path, size);
@@ -47,12 +41,6 @@ test("closing waits for a read in flight, which would be one of the next file's 
 
 const HEADER = "eventId,currency\n";
 const rows = (count: number): string => Array.from({ length: count }, (_, at) => `E-${at + 1},EUR\n`).join("");
-
-async function openFolder() {
-  const folder = await mkdtemp(join(tmpdir(), "tickets-unfinished-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 async function open(path: string): Promise<Input> {
   const [file] = await resolveInputs([path]);
@@ -83,7 +71,7 @@ describe("a file that changes while it is read", () => {
   ];
 
   test.each(CHANGES)("and %s is not used", async (_, message, change) => {
-    const path = join(await openFolder(), "events.csv");
+    const path = join(openFolder(), "events.csv");
     await writeFile(path, HEADER + rows(100_000));
     await using input = await open(path);
     const batches = input.batches();
@@ -98,7 +86,7 @@ describe("a file that changes while it is read", () => {
   });
 
   test("is seen behind standard input too", async () => {
-    const path = join(await openFolder(), "events.csv");
+    const path = join(openFolder(), "events.csv");
     await writeFile(path, HEADER + rows(100_000));
     const stdin = createReadStream(path, { autoClose: false }); // as process.stdin has it
     await once(stdin, "open");
@@ -122,7 +110,7 @@ describe("a file that ends before its size", () => {
   const message = expect.stringMatching(/^.*events\.csv ended after \d+ of its 4096 bytes\. None of it is used\.$/);
 
   onLinux(`is not used (needs ${SHORT})`, async () => {
-    const path = join(await openFolder(), "events.csv");
+    const path = join(openFolder(), "events.csv");
     await symlink(SHORT, path);
     await using input = await open(path);
     expect(await failureOf(readAll(input))).toMatchObject({ code: "usage", message });
@@ -147,7 +135,7 @@ describe("a file that ends before its size", () => {
 
 describe("a last line without its line end", () => {
   test("is told", async () => {
-    const path = join(await openFolder(), "events.csv");
+    const path = join(openFolder(), "events.csv");
     await writeFile(path, `${HEADER}E-1,EUR`);
     await using input = await open(path);
     expect([await readAll(input), input.unendedLine]).toEqual([1, 2]);
@@ -158,7 +146,7 @@ describe("a last line without its line end", () => {
     ["events.csv", `${HEADER}E-1,EUR\r`],
     ["events.json", '[{"action":"newEvent","data":{"eventId":"E-1","currency":"EUR"}}]'],
   ])("is not missed in %s: %j", async (name, text) => {
-    const path = join(await openFolder(), name);
+    const path = join(openFolder(), name);
     await writeFile(path, text);
     await using input = await open(path);
     await readAll(input);

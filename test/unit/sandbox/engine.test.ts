@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FIELD_NAMES, fieldSpec } from "../../../src/actions/fields.ts";
@@ -8,6 +7,7 @@ import { setAside } from "../../../src/disk/files.ts";
 import { type Engine, type EngineOptions, openEngine } from "../../../src/sandbox/engine.ts";
 import { RELAXABLE_RULES } from "../../../src/sandbox/lifecycle.ts";
 import { closeState } from "../../../src/sandbox/state.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const NOW_MS = 1_768_600_000_500;
 
@@ -15,12 +15,6 @@ function newEngine(options: Partial<EngineOptions> = {}): Engine {
   const engine = openEngine({ path: ":memory:", now: () => NOW_MS, integratorName: "Tickets Ltd", ...options });
   onTestFinished(() => engine.close());
   return engine;
-}
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 const newEvent = (data: object = {}) => ({
@@ -242,7 +236,7 @@ describe("status of a promise", () => {
 
 describe("state on disk", () => {
   test("that is damaged or another's is refused, and can be set aside", () => {
-    const folder = temporaryFolder();
+    const folder = openFolder();
     const damaged = join(folder, "damaged.sqlite");
     writeFileSync(damaged, "not a database at all, but long enough to be looked at".repeat(100));
     expect(() => newEngine({ path: damaged })).toThrow(expect.objectContaining({ code: "storage" }));

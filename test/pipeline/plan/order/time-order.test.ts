@@ -1,20 +1,14 @@
 /** `--order time`: what is read in any order is sent in the order in which it happened. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import type { Action } from "../../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../../../support/arbitraries.ts";
 import { makeContext, type Options, verbs } from "../../../support/context.ts";
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-order-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { openFolder } from "../../../support/folder.ts";
 
 const lines = (actions: readonly unknown[]): string => actions.map((action) => `${stringifyJson(action)}\n`).join("");
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { openFolder } from "../../../support/folder.ts";
 import { type Arrival, readDisk } from "../../../support/power-cut/disk.ts";
 import type { Operation, Traced } from "../../../support/power-cut/trace.ts";
 
@@ -18,8 +18,7 @@ interface Place {
 
 /** A folder with `old.txt` and the folder `kept` in it. */
 function openPlace(): Place {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-disk-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = openFolder();
   const path = (name: string): string => join(folder, name);
   writeFileSync(path("old.txt"), "old");
   mkdirSync(path("kept"));
