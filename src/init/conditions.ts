@@ -5,18 +5,16 @@ import type { Column } from "./evidence.ts";
 import type { View } from "./fields.ts";
 import { areLogStates, areStatuses, namesLoss, namesOrder, namesRowKind, says } from "./header-words.ts";
 import { called, followsRefunds, type Roles } from "./roles.ts";
-import { fieldsTaken, isOfEvents } from "./row-action.ts";
+import { isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
 import {
   ask,
   type Entry,
   flow,
-  inQuotes,
   type Line,
   listOf,
   MOST_VALUES,
   rowsText,
-  template,
   text,
   type Value,
   valuesText,
@@ -69,13 +67,11 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
  * gives an action, otherwise as a warning.
  *
  * @param more - what is expected of other columns.
- * @param isNested - whether tickets are in a list in a list.
  */
 export function expectLines(
   more: readonly Line[],
   columns: readonly Column[],
   blanks: readonly Column[] = [],
-  isNested = false,
 ): readonly Line[] {
   const statuses = columns
     .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
@@ -89,15 +85,8 @@ export function expectLines(
     value: text(""),
     note: "as in all rows of this file; a row with something there that gives an action is an error",
   }));
-  const all = [...more, ...statuses, ...empty];
-  const block = isNested ? all.flatMap(ofOuterItem) : all;
+  const block = [...more, ...statuses, ...empty];
   return block.length === 0 ? [] : [{ key: "expect", value: { block } }];
-}
-
-/** Of a list in a list, `expect` looks at the items of the outer one. */
-function ofOuterItem(line: Line): readonly Line[] {
-  if ("comment" in line) return [line];
-  return line.key.startsWith("item.") ? [] : [{ ...line, key: line.key.replace(/^outer\./, "item.") }];
 }
 
 const textsIn = ({ values, filled, rows }: Column): readonly string[] =>
@@ -114,14 +103,10 @@ export function currencyExpected({ currency, allRows }: Roles): readonly Entry[]
 }
 
 /** What is expected of the numbers of tickets: those that no rule counts by would be taken for 1. */
-export function countsExpected({ one, counted, counts, items }: Roles): readonly Entry[] {
-  if (counted !== undefined) {
-    const value = inQuotes(`{${[...(items?.slice(1).map(() => "item") ?? []), items?.at(-1), "length"].join(".")}}`);
-    return [{ key: counted.name, value, note: "a row with another number of tickets than its list is an error" }];
-  }
+export function countsExpected({ one, counts, items }: Roles): readonly Entry[] {
   if (items !== undefined)
     return counts.map(({ name }) => {
-      const asked = `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items.join(".")} a row of the file, and run tickets init again`;
+      const asked = `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items} a row of the file, and run tickets init again`;
       return { key: name, value: ask(asked) };
     });
   if (one === undefined) return [];
@@ -136,11 +121,10 @@ export function itemsOf(
   why: string,
   deciding: Deciding,
   fields: readonly Line[],
-  item: MakeItem,
 ): readonly Value[] {
   const { refund } = roles;
+  const { mark } = deciding;
   const status = deciding.status.filter((column) => !followsRefunds(column, roles));
-  const mark = deciding.mark.filter((column) => refund === undefined || column !== roles.original);
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
   if (action !== "soldTicket") return [item(action, why, whenLines(laterTests(status, mark, ofTime)), fields)];
   // Of several statuses the surest says whether there was a sale.
@@ -151,8 +135,8 @@ export function itemsOf(
   const when =
     refund === undefined
       ? whenLines(sold)
-      : whenLines([...sold, [refund.column.name, refund.sold]], "guess: a refund is no sale");
-  return [item(action, why, when, fields), ...lossItems(status, mark, roles, ofTime, item)];
+      : whenLines([...sold, [refund.column.name, "{not: {below: 0}}"]], "guess: a refund is no sale");
+  return [item(action, why, when, fields), ...lossItems(status, mark, roles, ofTime)];
 }
 
 /** What a column must hold, as YAML. */
@@ -185,9 +169,8 @@ function lossItems(
   mark: readonly Column[],
   roles: Roles,
   ofRow: Column | undefined,
-  item: MakeItem,
 ): readonly Value[] {
-  const { refund, original } = roles;
+  const { refund } = roles;
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
@@ -197,37 +180,22 @@ function lossItems(
       flow({ [column.name]: ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`) }),
     ),
     ...mark.map(({ name, values, times }) => {
-      const other = times === undefined && name !== original?.name ? `, {not: ${[...values.keys()][0]}}` : "";
+      const other = times === undefined && !says(name, "original") ? `, {not: ${[...values.keys()][0]}}` : "";
       return flow({ [name]: ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`) });
     }),
   ];
-  const [only, ...more] = refund === undefined ? losses : [...losses, flow({ [refund.column.name]: refund.back })];
+  const [only, ...more] = refund === undefined ? losses : [...losses, flow({ [refund.column.name]: "{below: 0}" })];
   if (only === undefined) return [];
   const when: Entry = { key: "when", value: more.length === 0 ? only : { items: [only, ...more] } };
   const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
   // A refund is a row of its own.
-  const time = mark.find(({ times }) => times !== undefined) ?? ((refund ?? original) ? ofRow : undefined);
-  const fields: readonly Line[] = [
-    ...(original === undefined
-      ? []
-      : [{ key: "ticketId", value: template(original), note: "guess: the ticket that was sold" }]),
-    ...(time === undefined ? [] : [timeRule(time, roles)]),
-  ];
+  const time = mark.find(({ times }) => times !== undefined) ?? (refund && ofRow);
+  const fields = time === undefined ? [] : [timeRule(time, roles)];
   return [item("invalidatedTicket", losses.length === 0 ? "guess: a refund" : doubt, [when], fields)];
 }
 
 /** An item of the list of actions. */
-type MakeItem = (key: ActionName, note: string, before: readonly Line[], fields: readonly Line[]) => Value;
-
-/** Of a list in a list, each action looks into the inner one, and has the rules that its source could not have. */
-export const itemMaker =
-  ({ items = [] }: Roles, shared: readonly Line[]): MakeItem =>
-  (key, note, before, fields) => {
-    const each = items.slice(1, 2).map((list) => ({ key: "each", value: flow({ path: `item.${list}` }) }));
-    const own = new Set(fields.map((line) => ("key" in line ? line.key : "")));
-    const takes = fieldsTaken(key);
-    const added = shared.filter((line) => "key" in line && takes.has(line.key) && !own.has(line.key));
-    const all = [...added, ...fields];
-    const block = [...before, ...each, ...(all.length === 0 ? [] : [{ key: "fields", value: { block: all } }])];
-    return { block: [{ key, value: { block }, note }] };
-  };
+export function item(key: ActionName, note: string, before: readonly Line[], fields: readonly Line[]): Value {
+  const block = [...before, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
+  return { block: [{ key, value: { block }, note }] };
+}

@@ -20,13 +20,10 @@ export interface Sample {
   readonly isWhole: boolean;
   /** Paths of lists in JSON rows; undefined for a table. */
   readonly lists?: readonly string[] | undefined;
-  /**
-   * The list of tickets whose items are the rows, behind the lists that it is in: what is in a ticket is called `item.…`, or
-   * `item` if it is a text, and what is in the list around it `outer.…`.
-   */
-  readonly items?: readonly string[] | undefined;
-  /** Of each row, how many items its list has. */
-  readonly beside?: readonly number[] | undefined;
+  /** The list of tickets whose items are the rows: what is in a ticket is called `item.…`, or `item` if it is a text. */
+  readonly items?: string | undefined;
+  /** A list in these items, which may hold the tickets. */
+  readonly inner?: string | undefined;
   /** Where it is not the comma. */
   readonly delimiter?: string | undefined;
   /** Where it is not UTF-8. */
@@ -201,8 +198,7 @@ function totalsIn(header: readonly string[], totals: readonly string[] = []) {
 }
 
 function allRowsText(rows: number, { items, isWhole }: Sample): string {
-  if (items !== undefined)
-    return rows === 1 ? `the only item of ${items.join(".")}` : `all ${rows} items of ${items.join(".")}`;
+  if (items !== undefined) return rows === 1 ? `the only item of ${items}` : `all ${rows} items of ${items}`;
   if (!isWhole) return `the first ${rows} rows`;
   return rows === 1 ? "the only row" : `all ${rows} rows`;
 }
@@ -244,7 +240,7 @@ function columnOf(name: string, index: number, texts: readonly string[]): Column
 }
 
 /** Ids are compared in one form: `007` is `7`. A longer text is none. */
-export const idForm = (text: string): string =>
+const idForm = (text: string): string =>
   text.length > LONGEST_ID || text.split(" ").length > MOST_WORDS_OF_ID ? text : formOf(`t:${text}`);
 
 const MOST_WORDS_OF_ID = 3;

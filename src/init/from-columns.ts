@@ -3,7 +3,7 @@
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { askedIn } from "../map/template.ts";
-import { countsExpected, currencyExpected, decidingOf, expectLines, itemMaker, itemsOf } from "./conditions.ts";
+import { countsExpected, currencyExpected, decidingOf, expectLines, item, itemsOf } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
 import { type Roles, rolesOf } from "./roles.ts";
@@ -110,11 +110,9 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const isNested = (roles.items ?? []).length > 1;
-  const item = itemMaker(roles, isNested ? source : []);
   const event = item("newEvent", "with the first row of each event", [], eventRules(view));
-  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields, item)];
-  const expect = isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank, isNested);
+  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields)];
+  const expect = isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank);
   return {
     comments: isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : [],
     rules: [
@@ -125,7 +123,7 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
       ...each,
       ...expect,
       ...totalsSkipped(roles),
-      ...(source.length === 0 || isNested ? [] : [{ key: "fields", value: { block: source } }]),
+      ...(source.length === 0 ? [] : [{ key: "fields", value: { block: source } }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
       { key: "actions", value: { items } },
     ],

@@ -113,7 +113,7 @@ function headOfAll(drafts: readonly Draft[]): readonly Line[] {
 }
 
 function headOf({ system, sample: { fileName, isWhole, rows, items } }: Draft): string {
-  const what = items === undefined ? "rows" : `items of ${cleanText(items.join("."), 40)}`;
+  const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
   const from = `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}`;
   return `${from}. ${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
 }

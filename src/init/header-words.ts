@@ -17,7 +17,7 @@ function plainText(text: string): string {
 
 /** `Order Date/Time` and `orderDateTime` → order, date, time; `N° billet` → n, billet. */
 export const wordsOf = (name: string): readonly string[] =>
-  plainText(name.replace(/^(?:item|outer)\.|[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
+  plainText(name.replace(/^item\.|[°º]/g, " ").replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1 "))
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
 

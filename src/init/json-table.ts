@@ -16,26 +16,25 @@ interface Flat {
   readonly lists: ReadonlyMap<string, readonly unknown[]>;
 }
 
-/** A list in the rows, or in the items of the lists before it. */
+/** A list in the rows, with the items of all of them. */
 interface List {
-  readonly path: readonly string[];
+  readonly name: string;
   readonly items: readonly Flat[];
 }
 
-/** A row for each ticket: where a list holds them, however deep, its items are the rows. */
-export function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | "lists" | "items" | "beside"> {
+/** A row for each ticket: where a list holds them, its items are the rows. */
+export function tableOfObjects(rows: readonly Row[]): Pick<Sample, "header" | "rows" | "lists" | "items" | "inner"> {
   const flats = rows.flatMap((row) => (row.kind === "object" ? [flatten(withExactNumbers(row))] : []));
   const lists = listsIn(flats);
-  const { path: items } = lists.find(holdsTickets) ?? deepest(lists.filter(mayHoldTickets)) ?? {};
-  const tickets = items === undefined ? flats : flats.flatMap((flat) => ofItems(flat, items));
+  const list = lists.find(holdsTickets) ?? lists.find((each) => innerOf(each) !== undefined) ?? lists.find(mayHold);
+  const tickets = list === undefined ? flats : flats.flatMap((flat) => itemsOf(flat, list.name));
   const header = [...new Set(tickets.flatMap(({ values }) => [...values.keys()]))].slice(0, MOST_PATHS);
-  const [list = ""] = items?.slice(-1) ?? [];
   return {
     header,
     rows: tickets.map(({ values }) => header.map((path) => values.get(path) ?? "")),
-    lists: lists.flatMap(({ path: [name = "", ...deeper] }) => (deeper.length === 0 ? [name] : [])),
-    items,
-    beside: tickets.map(({ lists }) => lists.get(list)?.length ?? 0),
+    lists: lists.map(({ name }) => name),
+    items: list?.name,
+    inner: list && innerOf(list),
   };
 }
 
@@ -53,31 +52,25 @@ function flatten(row: unknown): Flat {
   return { values, lists };
 }
 
-function listsIn(flats: readonly Flat[], around: readonly string[] = []): readonly List[] {
+function listsIn(flats: readonly Flat[]): readonly List[] {
   const names = [...new Set(flats.flatMap(({ lists }) => [...lists.keys()]))].slice(0, MOST_PATHS);
-  return names.flatMap((name) => {
-    const items = flats.flatMap(({ lists }) => (lists.get(name) ?? []).map(flatten));
-    const path = [...around, name];
-    return [{ path, items }, ...listsIn(items, path)];
-  });
+  return names.map((name) => ({ name, items: flats.flatMap(({ lists }) => (lists.get(name) ?? []).map(flatten)) }));
 }
 
-const holdsTickets = ({ path, items }: List): boolean =>
-  items.length > 0 &&
-  (namesTickets(path.at(-1) ?? "") || items.some(({ values }) => [...values.keys()].some(namesTickets)));
+const holdsTickets = ({ name, items }: List): boolean =>
+  items.length > 0 && (namesTickets(name) || items.some(({ values }) => [...values.keys()].some(namesTickets)));
 
-const mayHoldTickets = ({ path, items }: List): boolean => items.length > 0 && namesTicketList(path.at(-1) ?? "");
+const mayHold = ({ name, items }: List): boolean => items.length > 0 && namesTicketList(name);
 
-const deepest = (lists: readonly List[]): List | undefined =>
-  lists.toSorted((one, other) => other.path.length - one.path.length)[0];
+/** The list in the items of a list that may hold the tickets. */
+const innerOf = ({ items }: List): string | undefined =>
+  listsIn(items).find((list) => holdsTickets(list) || mayHold(list))?.name;
 
-/** A row for each item, with what is around it: of the list that it is in `item.…`, of the list around that `outer.…`. */
-function ofItems({ values, lists }: Flat, [list = "", ...deeper]: readonly string[]): readonly Flat[] {
-  const name = ["item", "outer"][deeper.length];
-  return (lists.get(list) ?? []).flatMap((item) => {
-    const own = flatten(item);
-    const named = [...own.values].map(([path, value]) => [path === "" ? name : `${name}.${path}`, value] as const);
-    const all = new Map([...values, ...(name === undefined ? [] : named)]) as Flat["values"];
-    return deeper.length === 0 ? { values: all, lists } : ofItems({ values: all, lists: own.lists }, deeper);
+/** A row for each item, with what is around its list. */
+const itemsOf = ({ values, lists }: Flat, list: string): readonly Flat[] =>
+  (lists.get(list) ?? []).map((item) => {
+    const own = [...flatten(item).values].map(
+      ([path, value]) => [path === "" ? "item" : `item.${path}`, value] as const,
+    );
+    return { values: new Map([...values, ...own]), lists };
   });
-}

@@ -30,7 +30,7 @@ export function priceLines(roles: Roles, prices: readonly Column[], quantity: Co
     );
   const counts = quantity === undefined ? roles.counts : [];
   const maySayAll = counts.length > 1 || prices.some(({ name }) => says(name, "inAll"));
-  if (others.length > 0 && maySayAll && !isUnitPrice(price, roles)) return waysLines(prices.flatMap(waysFor));
+  if (others.length > 0 && maySayAll && !says(price.name, "perTicket")) return waysLines(prices.flatMap(waysFor));
   const doubt = priceOfOrder(price, roles, quantity) ?? priceOfCounted(price, counts, roles.rows);
   if (doubt === undefined) return waysLines(waysFor(price), others);
   return asked(`what one ticket cost: ${doubt}`, waysFor(price));
@@ -66,32 +66,15 @@ export function unreadPrice({ all }: Roles): Entry {
   return { key, value: ask(what), note: `perhaps ${inner(column)}` };
 }
 
-/** Whether another amount is this one times the tickets of the row, in all rows, of which some have several. */
-function isUnitPrice(price: Column, { prices, quantities: [quantity, ...more], rows }: Roles): boolean {
-  if (quantity === undefined || more.length > 0) return false;
-  const amountIn = (cells: readonly string[], { amounts, index }: Column): number =>
-    Number(amounts?.readings[0].read(cells[index] ?? ""));
-  const isTotal = (cells: readonly string[], total: Column): boolean =>
-    Math.abs(amountIn(cells, price) * countIn(cells, quantity) - amountIn(cells, total)) < 0.005;
-  return (
-    rows.some((cells) => countIn(cells, quantity) > 1) &&
-    prices.some((total) => total !== price && rows.every((cells) => isTotal(cells, total)))
-  );
-}
-
 /** By what the amounts of a row of several tickets may have to be divided; undefined: not at all. */
 function dividersOf(
-  { name, index }: Column,
-  { rows, counts: [count, ...more] }: Roles,
+  { name }: Column,
+  { counts: [count, ...more] }: Roles,
   quantity: Column | undefined,
 ): readonly (Column | undefined)[] {
   if (says(name, "perTicket")) return [undefined];
   if (quantity === undefined) return count?.isNumber && more.length === 0 ? [undefined, count] : [undefined];
-  // The price of one ticket is the same for different numbers of tickets.
-  const paid = rows.filter((cells) => /[1-9]/.test(cells[index] ?? ""));
-  const pairs = new Set(paid.map((cells) => `${cells[index]} ${textIn(cells, quantity)}`));
-  const isAlike = new Set(paid.map((cells) => cells[index])).size < pairs.size;
-  return says(name, "total") && !isAlike ? [quantity] : [undefined, quantity];
+  return says(name, "total") ? [quantity] : [undefined, quantity];
 }
 
 const IF_EACH = "If that is the price of each, take the next line without its #; if it is that of";
@@ -108,7 +91,7 @@ function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["r
 /** Why an amount may be what several tickets cost. An amount of an item is that item's. */
 function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined): string | undefined {
   if (price.name.startsWith("item.")) return undefined;
-  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items?.join("."));
+  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items);
   const why =
     (quantity === undefined ? sharedInOrders(price, roles) : undefined) ??
     (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);

@@ -9,7 +9,6 @@ import {
   isOrderName,
   joinedWords,
   namesLoss,
-  namesOrder,
   namesTicketList,
   namesTickets,
   runsOf,
@@ -73,13 +72,9 @@ export interface Roles extends Evidence {
   readonly counts: readonly Column[];
   /** The only column named like a number of tickets, where it says 1 in every row beside a ticket's id. */
   readonly one: Column | undefined;
-  /** A number of tickets beside a list of as many. */
-  readonly counted: Column | undefined;
   /** The id of a row that is an order of several tickets. */
   readonly order: Column | undefined;
-  /** The ticket that a row is about, where it stands in another column than that of a ticket that is sold. */
-  readonly original: Column | undefined;
-  /** By which column rows give something back, and its values in those that do and in all others. */
+  /** By which amount rows give something back. */
   readonly refund: Refund | undefined;
   /** Columns that look and are called like it, the surest first. */
   find(wanted: Wanted): readonly Column[];
@@ -87,8 +82,6 @@ export interface Roles extends Evidence {
 
 interface Refund {
   readonly column: Column;
-  readonly back: string;
-  readonly sold: string;
   isBack(cells: readonly string[]): boolean;
 }
 
@@ -101,15 +94,12 @@ export function rolesOf(evidence: Evidence): Roles {
       all.filter((column) => (SHAPES[wanted]?.(column) ?? true) || fold(column.name) === fold(wanted)),
     );
   const prices = pricesIn(all);
-  const counted = countedIn(evidence, find("quantity"));
-  const numbers = find("quantity").filter((column) => column !== counted && (items === undefined || isOfItem(column)));
+  const numbers = find("quantity").filter((column) => items === undefined || isOfItem(column));
   const isOneEach = numbers.length === 1 && numbers.every(({ isCount }) => !isCount);
   const mayBeTicket = (column: Column): boolean =>
     (!numbers.includes(column) || isField(column)) && !isIdOfOther(column.name);
-  const tickets = find("ticketId").filter(mayBeTicket);
-  const original = all.find((column) => isOriginal(column, tickets));
-  const named = tickets.filter((column) => column !== original);
-  const refund = refundIn(rows, prices[0], original, named);
+  const named = find("ticketId").filter((column) => mayBeTicket(column) && !says(column.name, "original"));
+  const refund = refundIn(rows, prices[0]);
   // The refund of a ticket has its id again.
   const sold = rows.filter((cells) => refund?.isBack(cells) !== true);
   const isUniqueAmongSales = (column: Column): boolean =>
@@ -121,7 +111,7 @@ export function rolesOf(evidence: Evidence): Roles {
     named.find(({ distinct, filled, rows: most }) => distinct === filled && filled * 20 >= most * 19);
   const ids = all.filter((column) => column.isUnique && column.mayBeId && mayBeTicket(column));
   const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
-  const otherLists = lists.filter((list) => list !== items?.[0] && list !== "metadataAttributes");
+  const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
   const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
   const one = isOneEach && ticket !== undefined && ticket !== order ? numbers[0] : undefined;
   const quantities = one === undefined ? numbers : [];
@@ -136,8 +126,6 @@ export function rolesOf(evidence: Evidence): Roles {
     counts: [],
     one,
     order: quantities.length === 0 ? undefined : order,
-    counted,
-    original,
     refund,
     find,
   };
@@ -158,15 +146,6 @@ function countsIn(roles: Roles): readonly Column[] {
 
 const isOfItem = ({ name }: Column): boolean => name.startsWith("item.");
 
-/** A number beside the list, as large as that in at least half of the rows. */
-function countedIn({ items = [], rows, beside = [] }: Evidence, numbers: readonly Column[]): Column | undefined {
-  return numbers.find((column) => {
-    const isBeside = items.length > 0 && column.name.startsWith("outer.") === items.length > 1 && !isOfItem(column);
-    const fitting = rows.filter((cells, at) => Number(textIn(cells, column)) === beside[at]);
-    return isBeside && fitting.length * 2 >= rows.length;
-  });
-}
-
 /** The number of tickets that a cell says; 0 where it says none. */
 export const countIn = (cells: readonly string[], column: Column): number =>
   Number(/\d+/.exec(textIn(cells, column))?.[0] ?? 0);
@@ -180,28 +159,11 @@ function countsOfKinds({ all, rows, ticket }: Roles): readonly Column[] {
   return counts.length > 1 && Math.min(...totals) > 0 && Math.max(...totals) > 1 ? counts : [];
 }
 
-/** `Original ticket`; or a column of some rows that names the tickets of others. */
-function isOriginal(column: Column, tickets: readonly Column[]): boolean {
-  if (!column.mayBeId || column.filled === column.rows || namesOrder(column.name)) return false;
-  if (says(column.name, "original")) return tickets.some((ticket) => ticket !== column);
-  const [ticket] = tickets;
-  return ticket !== undefined && column !== ticket && [...column.values.keys()].every((id) => ticket.values.has(id));
-}
-
-/** A row gives something back where its amount is negative, or where it names another ticket and none of its own. */
-function refundIn(
-  rows: Evidence["rows"],
-  price: Column | undefined,
-  original: Column | undefined,
-  tickets: readonly Column[],
-): Refund | undefined {
-  const isLess = (cells: readonly string[]): boolean => price !== undefined && isNegative(textIn(cells, price));
-  if (price !== undefined && rows.some(isLess))
-    return { column: price, back: "{below: 0}", sold: "{not: {below: 0}}", isBack: isLess };
-  if (original === undefined) return undefined;
-  const isBack = (cells: readonly string[]): boolean => textIn(cells, original) !== "";
-  const isOnlyBack = rows.filter(isBack).every((cells) => tickets.every((ticket) => textIn(cells, ticket) === ""));
-  return isOnlyBack ? { column: original, back: "{empty: false}", sold: "{empty: true}", isBack } : undefined;
+/** A row gives something back where its amount is negative. */
+function refundIn(rows: Evidence["rows"], price: Column | undefined): Refund | undefined {
+  if (price === undefined) return undefined;
+  const isBack = (cells: readonly string[]): boolean => isNegative(textIn(cells, price));
+  return rows.some(isBack) ? { column: price, isBack } : undefined;
 }
 
 /** Whether a column says no more than which rows give something back: one text in those, another in all others. */

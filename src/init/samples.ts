@@ -6,9 +6,7 @@ import type { Readable } from "node:stream";
 import { placeText } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import { validateCommand } from "../next-command.ts";
-import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
-import { Utf8Watch } from "../read/encoding.ts";
 import { Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
@@ -52,26 +50,8 @@ export async function samplesOf(names: readonly string[], options: SamplingOptio
       { hint: "Save it as a file, or look at it alone: tickets init -" },
     );
   const found: FoundSample[] = [];
-  for (const file of files) {
-    const encoding = await encodingOf(file, options);
-    found.push({ file, sample: await sampleOf(file, encoding, options) });
-  }
+  for (const file of files) found.push({ file, sample: await sampleOf(file, options, { encoding: options.encoding }) });
   return found;
-}
-
-/** `--encoding` is that of the files that are not UTF-8: others would be read as another text. */
-async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: SamplingOptions): Promise<string | undefined> {
-  if (encoding === undefined || !(await canBeReadTwice(file))) return encoding;
-  await using source = await openBytes(file, { signal });
-  const watch = new Utf8Watch(() => 0);
-  for await (const block of source.blocks()) {
-    watch.take(block);
-    if (!watch.isValid) return encoding;
-  }
-  watch.end();
-  if (!watch.isValid) return encoding;
-  if (watch.characters > 0) onUtf8(file, encoding);
-  return undefined;
 }
 
 /** A pipe gives its bytes once. */
@@ -79,6 +59,8 @@ const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !==
 
 /** What an earlier look at the file showed. */
 interface Shown {
+  /** Undefined for UTF-8. */
+  readonly encoding: string | undefined;
   /** Where titles stand above the header, or `none` where there is none. */
   readonly headerLine?: number | "none";
   /** The list of rows in a JSON object. */
@@ -87,16 +69,11 @@ interface Shown {
   readonly isEscaped?: boolean | undefined;
 }
 
-async function sampleOf(
-  file: InputFile,
-  encoding: string | undefined,
-  options: SamplingOptions,
-  shown: Shown = {},
-): Promise<Sample> {
+async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown): Promise<Sample> {
   const { stdin, signal } = options;
-  const { headerLine, list, isEscaped } = shown;
+  const { encoding, headerLine, list, isEscaped } = shown;
   const name = cleanText(file.name, 200);
-  const again = (more: Shown): Promise<Sample> => sampleOf(file, encoding, options, { ...shown, ...more });
+  const again = (more: Partial<Shown>): Promise<Sample> => sampleOf(file, options, { ...shown, ...more });
   const csv = { headerLine, dialect: isEscaped === true ? { escape: "\\" } : {} };
   const opened = await openInput(file, { signal, stdin, encoding, rows: list, csv }).catch(async (cause) => {
     if (cause instanceof NoHeader && (await canBeReadTwice(file))) return await again({ headerLine: "none" });
@@ -115,7 +92,7 @@ async function sampleOf(
       seen += 1;
       // The header has half as many cells at most: it is a title above the other.
       if (wide > 0 && seen <= MOST_TITLES && cellsOf(row, delimiter) >= wide && (await canBeReadTwice(file)))
-        return await sampleOf(file, encoding, options, { headerLine: row.line });
+        return await again({ headerLine: row.line });
       if (row.kind !== "malformed") rows.push(row);
       else if (mayBeEscaped(row) && isEscaped !== true && (await canBeReadTwice(file)))
         return await again({ isEscaped: true });
@@ -126,6 +103,10 @@ async function sampleOf(
   if (rows.length === 0 && bad !== undefined) {
     const [{ message, hint } = { message: "can't be read.", hint: undefined }] = bad.findings;
     throw refusal(`${placeText({ source: file.name, line: bad.line })} ${message}`, hint);
+  }
+  if (encoding !== undefined && input.asUtf8?.isValid === true && (await canBeReadTwice(file))) {
+    options.onUtf8(file, encoding);
+    return await again({ encoding: undefined });
   }
   const [misread] = findingsOfEncoding(input);
   if (misread !== undefined)

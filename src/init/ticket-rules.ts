@@ -2,7 +2,7 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../text.ts";
-import { type Column, idForm, textIn } from "./evidence.ts";
+import type { Column } from "./evidence.ts";
 import { isIdName, isIdOfOther, joinedWords, namesTickets, wordsOf } from "./header-words.ts";
 import type { Roles } from "./roles.ts";
 import { alsoText, ask, differText, type Entry, flow, inner, inQuotes, template, text } from "./yaml.ts";
@@ -44,24 +44,9 @@ export function unnamedTicket(roles: Roles): readonly Entry[] {
     const note = `guess: ${quoted(order.name)} is different in ${allRows}, {n} counts its tickets`;
     return rule(inQuotes(`${inner(order)}-{n}`), note);
   }
-  const pair = uniqueTogether(roles);
-  if (pair.length > 0)
-    return rule(inQuotes(pair.map(inner).join("-")), `guess: only together are they different in ${allRows}`);
   const [first, ...more] = uniquesIn(roles);
   const note = first && `or ${template(first)}, if that is one: different in ${allRows}${alsoText(more)}`;
   return rule(ask(NO_TICKET), note);
-}
-
-/** Two columns named like ids that differ in every row only together. */
-function uniqueTogether({ all, rows }: Roles): readonly Column[] {
-  const ids = all.filter((column) => isIdName(column.name) && column.mayBeId && column.filled === column.rows);
-  for (const [at, one] of ids.slice(0, 12).entries())
-    for (const other of ids.slice(at + 1, 12)) {
-      if (one.distinct * other.distinct < rows.length) continue;
-      const seen = new Set(rows.map((cells) => JSON.stringify([one, other].map((id) => idForm(textIn(cells, id))))));
-      if (seen.size === rows.length) return [one, other];
-    }
-  return [];
 }
 
 /** The ticket of something that may happen repeatedly, so its id need not be different in every row. */
@@ -83,13 +68,11 @@ export function unknownTicket({ all }: Roles): readonly Entry[] {
 
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
-  const [list, inner, ...deeper] = roles.items ?? [];
-  if (list !== undefined) {
-    const all = (roles.items ?? []).join(".");
-    const tooDeep = `a list for rules to look into: they look into two, and tickets are in ${all}. Make the items of ${list} the rows of the file, and run tickets init again`;
-    const path = deeper.length > 0 ? ask(tooDeep) : text(list);
-    const what = inner === undefined ? "a ticket" : `what the actions look into, ${inner}`;
-    return [{ key: "each", value: flow({ path }), note: `guess: each item of ${list} is ${what}` }];
+  const { items, inner } = roles;
+  if (items !== undefined) {
+    const asked = `${items}, if its items are the tickets; if ${inner} in them are, make each of these a row of the file, and run tickets init again`;
+    const path = inner === undefined ? text(items) : ask(asked);
+    return [{ key: "each", value: flow({ path }), note: `guess: each item of ${items} is a ticket` }];
   }
   if (!isSale) return [];
   const count = orderCounted(roles);

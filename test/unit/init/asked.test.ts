@@ -80,19 +80,12 @@ describe("rows of several tickets", () => {
     expect(linesWith("ticketId:", "sales.csv", csv("2"))).toEqual(['ticketId: "{ticketId}"']);
   });
 
-  test.each([
-    ["50.00,2", "50.00,1", 2],
-    ["50.00,2", "25.00,1", 1],
-    ["0.00,2", "0.00,1", 1],
-  ])("their total is divided, unless it is the same for another number: %s, %s", (one, other, prices) => {
+  test("their total is divided", () => {
     const csv = `Order ID,Event ID,Customer ID,Total,Quantity,Order Date
-1,e1,c1,${one},2026-05-01T10:00:00Z
-2,e1,c2,${other},2026-05-01T10:00:00Z
-3,e1,c2,75.00,3,2026-05-01T10:00:00Z
+1,e1,c1,50.00,2,2026-05-01T10:00:00Z
+2,e1,c2,25.00,1,2026-05-01T10:00:00Z
 `;
-    const [first, ...choices] = linesWith("price:", "orders.csv", csv);
-    expect(choices).toHaveLength(prices === 1 ? 0 : prices);
-    expect(first).toContain(prices === 1 ? 'divide: "{Quantity}"' : "<FILL IN: one of the next lines");
+    expect(linesWith("price:", "orders.csv", csv)).toEqual([expect.stringContaining('divide: "{Quantity}"')]);
   });
 
   const bookings = (counts: string, price: string, ...rows: readonly string[]): string =>

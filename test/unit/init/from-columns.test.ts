@@ -20,7 +20,7 @@ describe("an unknown layout", () => {
       "  Status: [bezahlt, storniert, offen]   # all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
-      '  ticketId: "{Bestellnummer}-{Platz-Nr}"   # guess: only together are they different in all 4 rows',
+      '  ticketId: "<FILL IN: the id of the ticket: no column has such a name>"',
       "actions:",
       "  - newEvent:   # with the first row of each event",
       "      fields:",
