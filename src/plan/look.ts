@@ -163,14 +163,12 @@ export class Look {
     this.#rows += 1;
     if (row.kind === "object") this.#seeKind(row, batch);
     const mapped = this.#mapper.map(row);
-    // A row that may hide something is neither skipped nor sent.
-    const hides = row.kind === "cells" && row.findings !== undefined && this.#isError(row.findings);
-    if (mapped.kind === "skipped" && !hides) {
+    if (mapped.kind === "skipped") {
       batch.skipReasons.set(mapped.reason, (batch.skipReasons.get(mapped.reason) ?? 0) + 1);
       return;
     }
-    const findings = hides ? (row.findings ?? []) : this.#findingsOf(row, mapped);
-    const isBad = hides || row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
+    const findings = this.#findingsOf(row, mapped);
+    const isBad = row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
     if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
     if (mapped.kind === "actions") {
       if (isBad) this.#mapper.retract?.(mapped.drafts);
@@ -203,15 +201,11 @@ export class Look {
     batch.kinds.push({ isRejects, line });
   }
 
-  #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
-    if (mapped.kind === "skipped") return [];
-    if (mapped.kind === "invalid") {
-      const made = this.#findingsOfInvalid(mapped);
-      return row.kind === "cells" && row.findings !== undefined ? [...row.findings, ...made] : made;
-    }
+  #findingsOf(row: Row, mapped: Exclude<Mapped, { kind: "skipped" }>): readonly Finding[] {
+    if (mapped.kind === "invalid") return this.#findingsOfInvalid(mapped);
     const { drafts, likely = [] } = mapped;
     const [only, ...others] = drafts;
-    const ofRow = (row.kind === "object" ? undefined : row.findings) ?? [];
+    const ofRow = row.kind === "malformed" ? row.findings : [];
     const found = only === undefined ? [] : checkDraft(only, this.#rules.now);
     if (others.length === 0 && likely.length === 0 && ofRow.length === 0) return found;
     return [...ofRow, ...likely, ...found, ...others.flatMap((draft) => checkDraft(draft, this.#rules.now))];

@@ -2,6 +2,9 @@
 
 import { LF, lineEndsIn } from "./row-bytes.ts";
 
+/** Those that are looked for where none is declared. */
+export const DELIMITERS = [",", ";", "\t", "|"] as const;
+
 const QUOTE = 0x22;
 const CR = 13;
 
@@ -20,13 +23,18 @@ export interface CsvDialect extends DeclaredDialect {
   readonly delimiter: string;
 }
 
-/** How a record breaks the rules of quoting: a quote inside an unquoted cell, text after a closing quote, a quote that never closes. */
-export interface QuoteFault {
-  readonly kind: "bare" | "text-after" | "never-closed";
+/**
+ * How a record can't be read: a quote inside an unquoted cell, text after a closing quote, a quote that never closes; a CR
+ * outside quotes that ends no record, as it may be the end of another.
+ */
+export interface RecordFault {
+  readonly kind: "bare" | "text-after" | "never-closed" | "return";
   /** 0-based number of the cell. */
   readonly column: number;
   /** Line ends in the record before the fault; of a quote that never closes, before that quote. */
   readonly lineEnds: number;
+  /** Whether the next record is known to begin behind this one. */
+  readonly bordersKnown: boolean;
 }
 
 /**
@@ -54,12 +62,8 @@ export class CsvRecords {
   line = 0;
   /** Number of its cells. */
   count = 0;
-  /** Nobody can say where the records behind a fault begin. The record ends as far as quotes can be counted. */
-  fault: QuoteFault | undefined;
-  /** Some quoted cell holds a line break. */
-  hasBreak = false;
-  /** 0-based number of the first cell with a CR that ends no record and stands outside quotes; -1 where there is none. */
-  returnIn = -1;
+  /** Behind one with a wrong quote, the record ends as far as quotes can be counted. */
+  fault: RecordFault | undefined;
   #isAscii = true;
 
   /**
@@ -112,8 +116,6 @@ export class CsvRecords {
     this.start = at;
     this.line = this.atLine;
     this.fault = undefined;
-    this.hasBreak = false;
-    this.returnIn = -1;
     for (;;) {
       const linesBefore = lines;
       let from = at;
@@ -133,10 +135,8 @@ export class CsvRecords {
               marks |= DOUBLED;
               at += 1;
             } else if (!this.#isLoose || this.#endsCell(at + 1)) break;
-          } else if (byte === LF || byte === CR) {
-            this.hasBreak = true;
-            if (byte === LF) lines += 1;
-          } else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
+          } else if (byte === LF) lines += 1;
+          else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
             marks |= ESCAPED;
             at += 1;
           }
@@ -160,10 +160,8 @@ export class CsvRecords {
             byte = bytes[at] ?? LF;
             continue;
           }
-          if (byte !== CR || this.#isReturnOfEnd(at)) break;
-          if (this.returnIn === -1) this.returnIn = place / 3;
-          at += 1;
-          byte = bytes[at] ?? LF;
+          if (byte === CR && !this.#isReturnOfEnd(at)) return this.#break("return", place, lines, at);
+          break;
         }
       }
       bounds[place] = from;
@@ -198,18 +196,22 @@ export class CsvRecords {
     return (this.#bytes[at + 1] ?? LF) === LF;
   }
 
-  /** Ends a record whose quotes are wrong where they are even; false where that is still to come. */
-  #break(kind: QuoteFault["kind"], place: number, lineEnds: number): boolean {
+  /**
+   * Ends a record with a fault where quotes are even; false where that is still to come.
+   *
+   * @param from a place outside quotes.
+   */
+  #break(kind: RecordFault["kind"], place: number, lineEnds: number, from = this.start): boolean {
     const bytes = this.#bytes;
-    this.fault = { kind, column: place / 3, lineEnds };
     let isQuoted = false;
-    let end = this.start;
+    let end = from;
     for (; end < bytes.length; end += 1) {
       const byte = bytes[end];
       if (byte === QUOTE) isQuoted = !isQuoted;
       else if (!isQuoted && byte === LF) break;
     }
     if (end === bytes.length && !this.#isEnd) return false;
+    this.fault = { kind, column: place / 3, lineEnds, bordersKnown: kind === "return" && this.#isRfc && !isQuoted };
     this.at = Math.min(end + 1, bytes.length);
     this.atLine += lineEndsIn(bytes.subarray(this.start, this.at));
     this.end = !isQuoted && bytes[end - 1] === CR ? end - 1 : end;
@@ -217,17 +219,12 @@ export class CsvRecords {
   }
 
   /**
-   * The first cell that is not blank.
+   * The first cell, trimmed.
    *
    * @param text the record's.
    */
-  firstFilled(text: string): string {
-    const latin1 = this.#isAscii ? text : this.#latin1;
-    for (let place = 0; place < this.count * 3; place += 3) {
-      const cell = this.#trimmedCell(place, latin1);
-      if (cell !== "") return cell;
-    }
-    return "";
+  firstCell(text: string): string {
+    return this.#trimmedCell(0, this.#isAscii ? text : this.#latin1);
   }
 
   /** The record as it stands there. */

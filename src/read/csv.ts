@@ -1,18 +1,11 @@
 /** Tables: their header, and each record as a row. */
 
+import { fold } from "../actions/nearest.ts";
 import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import {
-  cellCountRow,
-  HeaderAgain,
-  type KnownTable,
-  loneReturnRow,
-  quoteFaultRow,
-  rowsInCell,
-  secondHeaderRow,
-} from "./csv-findings.ts";
-import { type CsvDialect, CsvRecords, type DeclaredDialect } from "./csv-records.ts";
+import { cellCountRow, faultRow, headerAgainRow, type KnownTable } from "./csv-findings.ts";
+import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
 import {
   CellsRow,
   fitted,
@@ -144,11 +137,10 @@ export class CsvParser implements RowParser {
   #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean): Row[] {
     const record = new CsvRecords(bytes, this.#line, dialect, isEnd);
     if (!record.next()) return this.#waitForEnd(bytes);
-    const { raw, line, fault, returnIn } = record;
+    const { raw, line, fault } = record;
     const known = { header: undefined, delimiter: dialect.delimiter };
     if (raw.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(line, raw, false));
-    if (fault !== undefined) return this.#stopAt(quoteFaultRow(known, raw, line, fault));
-    if (returnIn !== -1) return this.#stopAt(loneReturnRow(known, raw, line, returnIn, false));
+    if (fault !== undefined) return this.#stopAt(faultRow(known, raw, line, { ...fault, bordersKnown: false }));
     const cells = record.cells();
     if (!this.#hasHeader && !cells.includes(REASON_COLUMN)) {
       const names = Array.from(cells.keys(), (at) => String(at + 1));
@@ -203,7 +195,8 @@ class Table implements TableText, KnownTable {
   readonly delimiter: string;
   readonly isGuarded: boolean;
   readonly uneven = new Map<UnevenRows["kind"], UnevenRows>();
-  readonly #headerAgain: HeaderAgain;
+  /** Folded, of the columns that have one. None where no line is the header. */
+  readonly #names: ReadonlySet<string>;
   /** Cells that the first row has beyond the header. */
   #padding: number | undefined;
 
@@ -212,7 +205,7 @@ class Table implements TableText, KnownTable {
     this.delimiter = dialect.delimiter;
     this.isGuarded = cells.includes(GUARDED_COLUMN);
     this.header = this.isGuarded ? cells.map(unguardCell) : cells;
-    this.#headerAgain = new HeaderAgain(hasHeader ? this.header : []);
+    this.#names = new Set(hasHeader ? this.header.map(fold).filter((name) => name !== "") : []);
   }
 
   get columns(): number {
@@ -221,26 +214,30 @@ class Table implements TableText, KnownTable {
 
   /** The row that a record is. */
   rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
-    const { line, count, returnIn } = records;
+    const { line, count, fault } = records;
     if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
-    if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
-    if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn, true);
+    if (fault !== undefined) return faultRow(this, records.bytes, line, fault);
     this.#padding ??= count - this.columns;
     if (count !== this.columns && !this.#differsAtEnd(records))
       return cellCountRow(this, records.bytes, line, records.cells());
     const raw = records.text;
     const text = records.asRfc(raw);
-    const first = records.firstFilled(raw);
-    if (this.#headerAgain.hasName(this.isGuarded ? unguardCell(first) : first)) {
-      const again = this.#headerAgain.kindOf(wholeCells(text, this));
-      if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
+    if (this.#names.has(fold(records.firstCell(raw)))) {
+      const order = this.#orderOfNames(wholeCells(text, this));
+      if (order !== undefined) return headerAgainRow(records.bytes, line, order);
     }
     const cells = this.isGuarded
       ? wholeCells(text, this).map((cell) => cell.trim())
       : fitted(records.trimmed(raw, wanted), this.columns);
-    if (!records.hasBreak) return new CellsRow(line, cells, text, this);
-    const swallowed = rowsInCell(this, records.cells(), line);
-    return new CellsRow(line, cells, text, this, swallowed);
+    return new CellsRow(line, cells, text, this);
+  }
+
+  /** Of cells that are the header once more, as files that were put together have it; behind another order, what follows stands under wrong columns. */
+  #orderOfNames(cells: readonly string[]): "same" | "other" | undefined {
+    const own = this.header.map(fold);
+    const names = cells.map(fold);
+    if (names.every((name, at) => name === own[at])) return "same";
+    return names.toSorted().join() === own.toSorted().join() ? "other" : undefined;
   }
 
   /** Whether all cells that the row has more than the header are empty, or the one that it has less has no name. */
@@ -265,17 +262,15 @@ class Table implements TableText, KnownTable {
   }
 }
 
-const CANDIDATES = [",", ";", "\t", "|"] as const;
-
 /**
  * The delimiter of a CSV file, found in its header: whichever of `,` `;` TAB `|` stands there most often outside quotes.
  * A tie between the first two or none at all means `,`.
  */
 export function detectDelimiter(headerText: string): string {
   const unquoted = headerText.replace(/"[^"]*(?:"|$)/g, "");
-  const counts = CANDIDATES.map((candidate) => ({ candidate, count: unquoted.split(candidate).length }));
+  const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length }));
   const [first, second] = counts.sort((one, other) => other.count - one.count);
-  return first !== undefined && first.count > (second?.count ?? 0) ? first.candidate : ",";
+  return first !== undefined && first.count > (second?.count ?? 0) ? first.delimiter : ",";
 }
 
 function refuseDelimiter(text: string): void {

@@ -1,35 +1,17 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { cleanText, WINDOWS_1252_HIGH } from "../text.ts";
 import { EMPTY, lineEndsIn } from "./row-bytes.ts";
 
-/** Labels for suggestions only; any other that `TextDecoder` knows is taken too. */
-const COMMON_LABELS =
-  "utf-8 utf8 utf-16le utf-16be utf-16 latin1 latin2 ascii iso-8859-1 iso-8859-2 iso-8859-5 iso-8859-7 iso-8859-9 iso-8859-15 " +
-  "windows-1250 windows-1251 windows-1252 cp1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 " +
-  "macintosh koi8-r koi8-u shift_jis sjis euc-jp iso-2022-jp gbk gb2312 gb18030 big5 euc-kr";
-
-const C1_CONTROL = /[\u0080-\u009f]/;
 const C1_CONTROLS = /[\u0080-\u009f]/g;
 
 /** The canonical name of an encoding label such as `latin1`. Throws a usage failure for an unknown one. */
 export function resolveEncoding(label: string): string {
   try {
-    return new TextDecoder(label.trim(), { fatal: true }).encoding;
+    return new TextDecoder(label.trim()).encoding;
   } catch (cause) {
-    if (/^(?:cp|ibm|dos-?)?-?(?:437|850|852|858)$/i.test(label.trim()))
-      throw new Failure(
-        "usage",
-        `${cleanText(label.trim(), 40)} can't be read; only encodings that browsers know can.`,
-        { hint: `Convert the file first: iconv -f CP${label.replace(/\D/g, "")} -t UTF-8.`, cause },
-      );
-    const near = nearest(label, COMMON_LABELS.split(" "));
-    throw new Failure("usage", `There is no encoding called "${cleanText(label, 40)}".`, {
-      hint:
-        near === undefined
-          ? "Known encodings are utf-8, windows-1252, latin1, utf-16le and all others that browsers know."
-          : `Did you mean ${near}?`,
+    throw new Failure("usage", `Files in the encoding "${cleanText(label, 40)}" can't be read.`, {
+      hint: "Known are utf-8, windows-1252, latin1, utf-16le and all others that browsers know. Convert the file first, such as by iconv -f CP850 -t UTF-8.",
       cause,
     });
   }
@@ -105,39 +87,22 @@ function checkUtf8(options: DecodeOptions): ToUtf8 {
 }
 
 function transcode(options: DecodeOptions): ToUtf8 {
-  const { encoding, name, lineEnds } = options;
-  const decode = decoderOf(encoding);
-  const isLegacy = !encoding.startsWith("utf-");
-  let offset = 0;
+  const decode = decoderOf(options.encoding);
+  // Bytes without a character are decoded to U+FFFD, and those of many older encodings to control characters.
+  const wrong = options.encoding.startsWith("utf-") ? /\ufffd/ : /[\u0080-\u009f\ufffd]/;
   return (block, isLast) => {
-    let text: string;
-    try {
-      text = decode(block, !isLast);
-    } catch (cause) {
-      if (isSingleByte(encoding)) throw noCharacter(options, block, offset, undefined, cause);
-      const place = isLast
-        ? `at its end, byte offset ${offset}`
-        : `after byte offset ${offset}, line ${lineEnds() + 1}`;
-      throw new Failure("usage", `${name} is not valid ${encoding} (${place}).`, {
-        hint: "Name the encoding it was saved in with --encoding, or save it as UTF-8.",
-        cause,
-      });
-    }
-    // No text of an older encoding has these: they are bytes for which it has no character.
-    if (isLegacy && !isAscii(block) && C1_CONTROL.test(text)) throw noCharacter(options, block, offset, text);
-    offset += block.length;
+    const text = decode(block, !isLast);
+    const at = text.search(wrong);
+    if (at !== -1) throw noCharacter(options, block, text.slice(0, at));
     return Buffer.from(text);
   };
 }
-
-const isSingleByte = (encoding: string): boolean =>
-  /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
 
 type Decode = (block: Buffer, more: boolean) => string;
 
 function decoderOf(encoding: string): Decode {
   if (encoding === "windows-1252") return windows1252;
-  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
   return (block, more) => decoder.decode(block, { stream: more });
 }
 
@@ -150,42 +115,18 @@ function windows1252(block: Buffer): string {
 }
 
 /** The bytes as text, for a message: invalid ones are replaced. */
-export function decodeForMessage(bytes: Buffer, encoding: string): string {
-  return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
-}
+export const decodeForMessage = (bytes: Buffer, encoding: string): string => decoderOf(encoding)(bytes, false);
 
-/**
- * The failure for a block that holds bytes without a character in its encoding.
- *
- * @param text that the block gives, with a control character in place of one; undefined where it gives none.
- */
-function noCharacter(options: DecodeOptions, block: Buffer, offset: number, text = "", cause?: unknown): Failure {
-  const { encoding, name, lineEnds } = options;
+/** @param before what the block gives before the bytes that have no character. */
+function noCharacter({ encoding, name, lineEnds }: DecodeOptions, block: Buffer, before: string): Failure {
   const complete = block.subarray(0, completeLength(block));
-  const hint =
-    !isAscii(complete) && isUtf8(complete)
-      ? "It looks like UTF-8: leave the encoding out."
-      : 'Another encoding may be right: what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
-  const ofByte = isSingleByte(encoding);
-  const decode = decoderOf(encoding);
-  const at = ofByte ? block.findIndex((byte) => byte >= 0x80 && !isCharacter(decode, byte)) : text.search(C1_CONTROL);
-  const before = ofByte ? block.subarray(0, at) : Buffer.from(text.slice(0, at));
-  const line = lineEnds() + lineEndsIn(before) + 1;
-  const sentence = ofByte
-    ? `${name} is not ${encoding}, which has no character for byte ${codeOf(block[at], 2)} at byte offset ${offset + at}, line ${line}.`
-    : `${name} is probably not ${encoding}: it gives the control character ${codeOf(text.charCodeAt(at), 4, "U+")} in line ${line}.`;
-  return new Failure("usage", sentence, { hint, cause });
-}
-
-const codeOf = (code: number | undefined, digits: number, sign = "0x"): string =>
-  `${sign}${(code ?? 0).toString(16).toUpperCase().padStart(digits, "0")}`;
-
-function isCharacter(decode: Decode, byte: number): boolean {
-  try {
-    return !C1_CONTROL.test(decode(Buffer.of(byte), false));
-  } catch {
-    return false;
-  }
+  const line = lineEnds() + lineEndsIn(Buffer.from(before)) + 1;
+  return new Failure("usage", `${name} is not ${encoding}: line ${line} holds bytes that are no character in it.`, {
+    hint:
+      !isAscii(complete) && isUtf8(complete)
+        ? "It looks like UTF-8: leave the encoding out."
+        : 'Another encoding may be right: what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.',
+  });
 }
 
 function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, offset: number): Failure {
@@ -199,7 +140,10 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
     else invalid = middle;
   }
   const at = completeLength(bytes.subarray(0, valid));
-  const what = invalid > bytes.length ? "a character is cut off" : `byte ${codeOf(bytes[at], 2)}`;
+  const what =
+    invalid > bytes.length
+      ? "a character is cut off"
+      : `byte 0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, "0")}`;
   const line = lineEnds() + lineEndsIn(bytes.subarray(0, at)) + 1;
   const wrong = `not valid UTF-8: ${what} at byte offset ${offset + at}, line ${line}.`;
   if (isRejects === true)
@@ -241,20 +185,13 @@ function cellAround(text: string, at: number): string {
 function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
   const line = lineEnds() + lineEndsIn(text.subarray(0, nul)) + 1;
   const place = encoding === "utf-8" ? `at byte offset ${offset}, line ${line}` : `in line ${line}`;
-  const utf16 = encoding === "utf-8" ? likelyUtf16(text) : undefined;
+  // Text of western languages in UTF-16 has a NUL in every other byte.
+  const isUtf16 = encoding === "utf-8" && offset < 2 && text[nul + 2] === 0;
   return new Failure("usage", `${name} is not a text file: there is a NUL byte ${place}.`, {
-    hint: utf16 === undefined ? "Save it as CSV or JSON in UTF-8." : `It looks like UTF-16: add --encoding ${utf16}.`,
+    hint: isUtf16
+      ? `It looks like UTF-16: add --encoding ${nul % 2 === 1 ? "utf-16le" : "utf-16be"}.`
+      : "Save it as CSV or JSON in UTF-8.",
   });
-}
-
-/** Text of western languages in UTF-16 has a NUL in every other byte. */
-function likelyUtf16(text: Buffer): string | undefined {
-  const sample = text.subarray(0, 64);
-  const nulsAt = (parity: number) => sample.filter((byte, at) => byte === 0 && at % 2 === parity).length;
-  const even = nulsAt(0);
-  const odd = nulsAt(1);
-  if (Math.max(even, odd) < sample.length / 4) return undefined;
-  return odd > even ? "utf-16le" : "utf-16be";
 }
 
 /** More are not counted. */

@@ -60,7 +60,6 @@ export class Input implements AsyncDisposable {
   /** Rows that were read and not given yet. */
   #rows: Row[] = [];
   #hasEnded = false;
-  #sha256: string | undefined;
 
   /** @param wanted what it is read in unless its beginning says better. */
   constructor(
@@ -118,9 +117,9 @@ export class Input implements AsyncDisposable {
 
   /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
   get sha256(): string {
-    if (this.#sha256 === undefined)
-      throw new Failure("internal", `${shownName(this.file)} has not been read to its end.`);
-    return this.#sha256;
+    const { sha256 } = this.#source;
+    if (sha256 === undefined) throw new Failure("internal", `${shownName(this.file)} has not been read to its end.`);
+    return sha256;
   }
 
   /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
@@ -190,7 +189,6 @@ export class Input implements AsyncDisposable {
   async drain(): Promise<void> {
     await this.#blocks.return();
     await this.#source.drain();
-    this.#sha256 = this.#source.sha256;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,10 @@
 import { type Dirent, readdir as readDirectory } from "node:fs";
-import { lstat, readlink, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
 import { nearest } from "../actions/nearest.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { bomEncoding } from "./encoding.ts";
@@ -24,8 +24,8 @@ const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map(
   INPUT_FORMATS.flatMap((format) => FORMATS[format].extensions.map((extension) => [extension, format])),
 );
 const EXTENSIONS = [...FORMAT_OF_EXTENSION.keys()].map((extension) => `.${extension}`);
+
 const ARCHIVES: readonly string[] = ["zip", "xz", "bz2", "7z", "rar", "tar", "tgz", "z"];
-const WORKBOOKS: readonly string[] = ["xlsx", "xls", "xlsm", "ods", "numbers"];
 
 /**
  * The inputs that the arguments of a command name, in their order; a glob's matches are sorted by name, with numbers as
@@ -47,7 +47,10 @@ export async function resolveInputs(
     for (const name of await namesOf(pattern, cwd, options)) {
       const identity = await identityOf(name, cwd);
       const earlier = namedBy.get(identity);
-      if (earlier !== undefined) throw givenTwice(name, earlier, pattern);
+      if (earlier !== undefined) {
+        const twice = earlier === pattern ? "" : ` (by ${cleanText(earlier, 100)} and by ${cleanText(pattern, 100)})`;
+        throw new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
+      }
       namedBy.set(identity, pattern);
       const input = toInputFile(name, cwd, name !== pattern, inputFormat);
       const isRejects = await refuseOwnOutput(input);
@@ -70,7 +73,8 @@ function toInputFormat(text: string): InputFormat {
 async function namesOf(pattern: string, cwd: string, { signal }: ResolveOptions): Promise<readonly string[]> {
   signal?.throwIfAborted();
   if (pattern === "-") return [pattern];
-  refuseEmptyName(pattern);
+  // Resolved, an empty name would be the working directory.
+  if (pattern === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
   if (!isDynamicPattern(pattern) || (await exists(resolve(cwd, pattern)))) return [pattern];
   const files = await filesOf(pattern, cwd, signal);
   if (files.length === 0)
@@ -81,11 +85,6 @@ async function namesOf(pattern: string, cwd: string, { signal }: ResolveOptions)
   // Runs of digits compare as numbers, so that updates-8.csv comes before updates-10.csv.
   const { compare } = new Intl.Collator("en", { numeric: true });
   return files.toSorted((a, b) => compare(a, b) || (a < b ? -1 : 1));
-}
-
-/** Resolved, an empty name would be the working directory. */
-function refuseEmptyName(name: string): void {
-  if (name === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
 }
 
 /** A pipe that a glob finds may have no writer; reading it would wait forever. */
@@ -106,61 +105,31 @@ function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: 
   const [, stem = "", packed] = /^(.*?)(?:\.(gz|zst))?$/is.exec(basename(name)) ?? [];
   const extension = /\.([^.]+)$/.exec(stem)?.[1]?.toLowerCase() ?? "";
   const format = inputFormat ?? FORMAT_OF_EXTENSION.get(extension);
-  if (format === undefined) throw unknownFormat(name, extension);
-  const compression = packed === undefined ? "none" : packed.toLowerCase() === "gz" ? "gz" : "zst";
-  return { path: resolve(cwd, name), name, format, compression, fromGlob };
-}
-
-function unknownFormat(name: string, extension: string): Failure {
-  if (WORKBOOKS.includes(extension)) {
-    return new Failure("usage", `${shownName({ name })} is a spreadsheet workbook, which can't be read.`, {
-      hint: 'Save it as "CSV UTF-8".',
-    });
-  }
-  if (ARCHIVES.includes(extension))
-    return new Failure("usage", `${shownName({ name })} is an archive, which can't be read.`, {
+  if (format === undefined && ARCHIVES.includes(extension))
+    throw new Failure("usage", `${shownName({ name })} is an archive, which can't be read.`, {
       hint: "Unpack it first. Only .gz and .zst are unpacked while they are read.",
     });
-  return new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
-    hint: `Name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
-  });
+  if (format === undefined)
+    throw new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
+      hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.join(", ")}.`,
+    });
+  const compression = packed === undefined ? "none" : packed.toLowerCase() === "gz" ? "gz" : "zst";
+  return { path: resolve(cwd, name), name, format, compression, fromGlob };
 }
 
 /** The same for all names of one file, links included. Throws when the name is not a file's. */
 async function identityOf(name: string, cwd: string): Promise<string> {
   if (name === "-") return name;
-  const path = resolve(cwd, name);
   try {
-    const found = await stat(path, { bigint: true });
-    if (found.isDirectory()) throw directory(name);
+    const found = await stat(resolve(cwd, name), { bigint: true });
+    if (found.isDirectory())
+      throw new Failure("usage", `${shownName({ name })} is a directory, not a file.`, {
+        hint: `Name the files in it, such as "${shownName({ name }).replace(/\/+$/, "")}/*.csv".`,
+      });
     return `${found.dev}:${found.ino}`;
   } catch (cause) {
-    throw cause instanceof Failure ? cause : ((await linkFailure(name, path, cause)) ?? fileFailure({ name }, cause));
+    throw cause instanceof Failure ? cause : fileFailure({ name }, cause);
   }
-}
-
-/** For a link that can't be followed; undefined for all else. */
-async function linkFailure(name: string, path: string, cause: unknown): Promise<Failure | undefined> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found?.isSymbolicLink() !== true) return undefined;
-  const target = cleanText(await readlink(path), 300);
-  const isCircle = errorCode(cause) === "ELOOP";
-  return new Failure(
-    "usage",
-    `${shownName({ name })} is a link to ${target}, ${isCircle ? "which leads back to itself" : "where no file can be reached"}.`,
-    { hint: isCircle ? "Remove it, or point it at the file." : "Does its target exist, and is it mounted?", cause },
-  );
-}
-
-function directory(name: string): Failure {
-  return new Failure("usage", `${shownName({ name })} is a directory, not a file.`, {
-    hint: `Name the files in it, such as "${shownName({ name }).replace(/\/+$/, "")}/*.csv".`,
-  });
-}
-
-function givenTwice(name: string, earlier: string, pattern: string): Failure {
-  const twice = earlier === pattern ? "" : ` (by ${cleanText(earlier, 100)} and by ${cleanText(pattern, 100)})`;
-  return new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
 }
 
 const PROMISES_KEYS = ["environment", "run", "seq"] as const;

@@ -140,8 +140,6 @@ async function markAt(path: string): Promise<Mark | undefined> {
   }
 }
 
-/** Whether a file is finished: one that others still write to would be read in part, and its last row cut. */
-
 /** What a file looks like from outside. When any of it changes, somebody is writing. */
 interface Mark {
   readonly dev: bigint;
@@ -158,7 +156,11 @@ export interface Watched {
   readonly look: () => Promise<Mark | undefined>;
 }
 
-/** @throws Failure `usage` when the file is not as it was when it was opened. */
+/**
+ * One that others still write to would be read in part, and its last row cut.
+ *
+ * @throws Failure `usage` when the file is not as it was when it was opened.
+ */
 export async function refuseUnfinished(file: { readonly name: string }, { mark, look }: Watched): Promise<void> {
   const change = changeOf(mark, await look());
   if (change === undefined) return;

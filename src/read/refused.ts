@@ -2,7 +2,7 @@
 
 import { Failure } from "../failure.ts";
 import { quoted } from "../text.ts";
-import { cellsOfRecord } from "./csv-records.ts";
+import { cellsOfRecord, DELIMITERS } from "./csv-records.ts";
 import { type InputFile, shownName } from "./input-file.ts";
 import type { Row } from "./row.ts";
 
@@ -129,8 +129,6 @@ export function refuseStrangeHeader(
     },
   );
 }
-
-const DELIMITERS = [",", ";", "\t", "|"] as const;
 
 const widthOf = (record: string | undefined, delimiter: string): number =>
   cellsOfRecord(record ?? "", delimiter)?.length ?? 0;

@@ -26,15 +26,12 @@ export class CellsRow {
   readonly cells: readonly string[];
   /** The record as it stands in the file, without its line end. */
   readonly text: string;
-  /** Where it can be read as it stands, and is hardly meant so. */
-  readonly findings: readonly Finding[] | undefined;
   readonly #table: TableText;
 
-  constructor(line: number, cells: readonly string[], text: string, table: TableText, findings?: readonly Finding[]) {
+  constructor(line: number, cells: readonly string[], text: string, table: TableText) {
     this.line = line;
     this.cells = cells;
     this.text = text;
-    this.findings = findings;
     this.#table = table;
   }
 
@@ -150,7 +147,7 @@ export function rawText(bytes: Buffer): string {
   return head.toString("utf8", 0, completeLength(head));
 }
 
-export interface ReaderFinding extends Finding {
+interface ReaderFinding extends Finding {
   readonly rule: ReaderRule;
 }
 

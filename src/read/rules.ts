@@ -1,6 +1,6 @@
 import { ACTION_RULES, rulesOf } from "../actions/rules.ts";
 
-/** What the readers find before any mapping: rows that can't be read, or are hardly what they are read as. */
+/** What the readers find before any mapping: rows that can't be read. */
 export const READER_RULES = rulesOf("error", {
   "cell-count": {
     reason: "The row has more or fewer cells than the header, so its values may stand under the wrong columns.",
@@ -19,11 +19,6 @@ export const READER_RULES = rulesOf("error", {
   "lone-carriage-return": {
     reason: "Where lines end in LF or CRLF, a carriage return outside quotes joins two rows into one.",
     example: "t-1 CR t-2 LF",
-  },
-  "rows-in-cell": {
-    reason:
-      "A quoted cell looks like rows of the table: a lone quote that another one closes rows later would lose them.",
-    example: 't-1,EUR,"call above t-2,EUR,seat " in three columns',
   },
   "row-too-long": {
     reason: "A row over 1 MiB means a quote that never closes, or the wrong file.",

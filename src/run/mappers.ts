@@ -152,10 +152,8 @@ async function readLookup(
   const rows: (readonly string[])[] = [];
   for await (const batch of input.batches())
     for (const row of batch)
-      if (row.kind === "cells") {
-        for (const finding of row.findings ?? []) report(file, { ...finding, line: row.line });
-        rows.push(row.cells);
-      } else if (row.kind === "malformed") {
+      if (row.kind === "cells") rows.push(row.cells);
+      else if (row.kind === "malformed") {
         const [finding] = row.findings;
         throw lookupFailure(file, row.line, finding ?? { message: "can't be read.", hint: "Export the file again." });
       }

@@ -54,11 +54,10 @@ const withState =
 
 /** What is tried that can't be done (exit code 2), what is wrong, and what to do; of files that can't be read, see test/e2e/golden-plans/ too. FOLDER, RUN and TIME stand for what differs from run to run. */
 const REFUSED: readonly (readonly [Attempt, string, string])[] = [
-  [check("sales.xlsx", "PK"), "sales.xlsx is a spreadsheet workbook, which can't be read.", 'Save it as "CSV UTF-8".'],
   [
     check("sales.report", ROW),
     "The name of sales.report doesn't show its format.",
-    "Name the format with --format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.",
+    'Save a workbook as "CSV UTF-8". Else name the format with --format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl, .json.',
   ],
   [
     async (context, field) => {
@@ -68,11 +67,10 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "promises.local.ndjson is a promises file that tickets wrote, not an input.",
     "Name the file it was made from.",
   ],
-  [check("scans.csv", ROW, { encoding: "utf-9" }), 'There is no encoding called "utf-9".', "Did you mean utf-8?"],
   [
     check("scans.csv", ROW, { encoding: "cp850" }),
-    "cp850 can't be read; only encodings that browsers know can.",
-    "Convert the file first: iconv -f CP850 -t UTF-8.",
+    'Files in the encoding "cp850" can\'t be read.',
+    "Known are utf-8, windows-1252, latin1, utf-16le and all others that browsers know. Convert the file first, such as by iconv -f CP850 -t UTF-8.",
   ],
   [
     check("scans.csv", "x,y\n1,2\n"),

@@ -33,7 +33,7 @@ function withWanted(row: Row, wanted: readonly boolean[] | undefined): Row {
   if (row.kind !== "cells" || wanted === undefined) return row;
   const cells = row.cells.map((cell, at) => (wanted[at] === true ? cell : ""));
   const table = { delimiter: ",", columns: cells.length, isGuarded: false }; // as rows.ts makes them
-  return new CellsRow(row.line, cells, row.text, table, row.findings);
+  return new CellsRow(row.line, cells, row.text, table);
 }
 
 function shown(mapped: Drafted): Mapped {

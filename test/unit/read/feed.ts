@@ -16,11 +16,11 @@ export function feed(parser: RowParser, text: string | Buffer, size = Number.POS
   return rows;
 }
 
-/** A row in few words: `2 a|b`, `2 a|b ? rows-in-cell`, `7 {"a":1}`, `3 ! cell-count`, `4 !! csv-quotes` (borders not known). */
+/** A row in few words: `2 a|b`, `7 {"a":1}`, `3 ! cell-count`, `4 !! csv-quotes` (borders not known). */
 export function brief(row: Row): string {
   switch (row.kind) {
     case "cells":
-      return [`${row.line} ${row.whole().join("|")}`, ...(row.findings ?? []).map(({ rule }) => `? ${rule}`)].join(" ");
+      return `${row.line} ${row.whole().join("|")}`;
     case "object":
       return `${row.line} ${row.text}`;
     case "malformed":
@@ -29,7 +29,5 @@ export function brief(row: Row): string {
 }
 
 export function messageOf(row: Row | undefined): string {
-  return row?.kind === "malformed" || row?.kind === "cells"
-    ? (row.findings ?? []).map((finding) => finding.message).join(" ")
-    : "";
+  return row?.kind === "malformed" ? row.findings.map((finding) => finding.message).join(" ") : "";
 }
