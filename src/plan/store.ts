@@ -36,8 +36,8 @@ CREATE TABLE bad (digest TEXT PRIMARY KEY, times INTEGER NOT NULL) STRICT, WITHO
 const SETTINGS =
   "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192";
 
-/** Rows that a query gives at a time. */
-const BATCH = 1000;
+/** Rows that a query gives at a time: few, as in read/input.ts. */
+const BATCH = 200;
 
 export class Store implements Disposable {
   readonly #database: DatabaseSync;

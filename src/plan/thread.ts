@@ -35,7 +35,7 @@ interface Thrown {
 }
 
 /** So many batches keep either thread from waiting, and memory from growing. */
-const MOST_UNDER_WAY = 4;
+const MOST_UNDER_WAY = 8;
 
 /** From source it is TypeScript, built it is not. */
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "look-thread.ts" : "look-thread.js", import.meta.url);
