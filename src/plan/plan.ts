@@ -1,13 +1,13 @@
 /** From files to a checked plan, whose new actions the ledger can enter: the whole way in some eight steps. */
 
 import { rmSync } from "node:fs";
-import { ACTION_NAMES, type ActionName, MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import { baseOf } from "../actions/marks.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { createRowDigester } from "../map/row-digest.ts";
 import { keptRow } from "../read/row.ts";
-import { actionsByKey, bodiesOf, cutChunks, type Sorting } from "./chunks.ts";
+import { actionsByKey, bodiesOf, type ChunkLimits, cutChunks, type Sorting } from "./chunks.ts";
 import { guardNotes, reportStrange } from "./guard.ts";
 import type { Held } from "./held.ts";
 import { type JudgeOptions, judgeActions } from "./judge.ts";
@@ -28,9 +28,7 @@ export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "ledger" | "
   readonly directory: string;
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard" | "run"> | undefined;
   /** Undefined where no environment is asked. */
-  readonly environment:
-    | { readonly complete: boolean; readonly chunkSize: number; readonly maxChunkBytes: number }
-    | undefined;
+  readonly environment: JudgeOptions["environment"];
   /** `--resend` and `--adopt`. */
   readonly mode: JudgeOptions["mode"];
   readonly order: Order;
@@ -84,7 +82,7 @@ export interface Plan extends Disposable {
   /** What the ledger remembers of the sources, once something is entered or all was known. */
   readonly guard: readonly GuardNote[];
   /** The new actions as chunks; to be read to the end before `byKey`. */
-  readonly chunks: () => AsyncGenerator<NewChunk>;
+  readonly chunks: (limits: ChunkLimits) => AsyncGenerator<NewChunk>;
   /** The JSON of the new actions, many at a time. */
   readonly bodies: () => Generator<readonly string[]>;
   /** The new actions by identity, as the ledger enters or adopts them. */
@@ -116,7 +114,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
 }
 
 async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, typeof Symbol.dispose>> {
-  const { order, environment, mode } = options;
+  const { order, mode } = options;
   const at = options.now();
   const now = Math.floor(at.getTime() / 1000);
   const read = await readRows(store, { ...options, now, isByTime: order === "time" });
@@ -133,16 +131,14 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
   const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
   const sorting: Sorting =
     lanes > 1 ? "stage, lane, place" : order === "input" && !read.hasPositions ? "action.seq" : "place";
-  const limits = {
-    size: environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
-    bytes: environment?.maxChunkBytes ?? MOST_BYTES,
-  };
-  const { inputs, skipReasons, isUnfit } = read;
+  const { inputs, skipReasons, skipped, invalid, isUnfit } = read;
+  const mapped = read.read - skipped - invalid - held.rows;
   return {
-    ...{ inputs, rows: countRows(read, held), ...countActions(store), skipReasons, held, lanes },
-    ...{ isUnfit, isRefused: isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read) },
+    ...{ inputs, rows: { read: read.read, mapped, skipped, invalid, held: held.rows } },
+    ...{ ...countActions(store), skipReasons, held, lanes },
+    ...{ isUnfit, isRefused: isUnfit || invalid > allowedRows(options.maxInvalid, read.read) },
     guard: guardNotes(judged.recognised, read, isWhole ? at.toISOString() : undefined),
-    chunks: () => cutChunks(store, sorting, limits, read.runs),
+    chunks: (limits) => cutChunks(store, sorting, limits, read.runs),
     bodies: () => bodiesOf(store, sorting),
     byKey: () => actionsByKey(store),
     notSent: () => rowsNotSent(store, read),
@@ -153,19 +149,8 @@ async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, ty
 
 const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
-function allowedRows(allowance: Allowance, read: number): number {
-  return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
-}
-
-const countRows = ({ read, skipped, invalid }: RowsRead, held: Held): RowCounts => ({
-  read,
-  mapped: read - skipped - invalid - held.rows,
-  skipped,
-  invalid,
-  held: held.rows,
-});
+const allowedRows = (allowance: Allowance, read: number): number =>
+  "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
 
 function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByAction"> {
   const actions = { total: 0, new: 0, alreadySent: 0, changed: 0, late: 0, unclear: 0, held: 0 };

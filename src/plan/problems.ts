@@ -33,10 +33,7 @@ interface Kept {
   readonly nth: number;
 }
 
-interface Tallied extends Omit<Tally, "kept"> {
-  first: Problem;
-  place: number;
-}
+type Tallied = Omit<Tally, "kept"> & Pick<Kept, "place">;
 
 /** A file that invents fields has the others of a rule together, so that memory does not grow with it. */
 const MOST_TALLIES = 50;
@@ -95,25 +92,16 @@ export class Problems {
   }
 
   #count(problem: Problem, place: number): void {
-    const { severity, action } = problem;
-    const tally = this.#tallyOf(problem, place);
+    const { rule, severity, action } = problem;
+    const key = this.#keyOf(problem);
+    const tally = this.#tallies.get(key) ?? { rule, severity, count: 0, first: problem, place, byAction: new Map() };
+    this.#tallies.set(key, tally);
     tally.count += 1;
+    // What is seen across rows comes by ticket: the first of the input may come last.
+    if (place < tally.place) Object.assign(tally, { first: problem, place });
     if (severity === "error") this.errors += 1;
     else this.warnings += 1;
     if (action !== undefined) tally.byAction.set(action, (tally.byAction.get(action) ?? 0) + 1);
-  }
-
-  /** What is seen across rows comes by ticket: the first of the input may come last. */
-  #tallyOf(problem: Problem, place: number): Tallied {
-    const key = this.#keyOf(problem);
-    const known = this.#tallies.get(key);
-    if (known !== undefined && known.place <= place) return known;
-    const { mark: _, ...first } = problem;
-    if (known !== undefined) return Object.assign(known, { first, place });
-    const { rule, severity } = problem;
-    const tally: Tallied = { rule, severity, count: 0, first, place, byAction: new Map() };
-    this.#tallies.set(key, tally);
-    return tally;
   }
 
   #keyOf({ severity, rule, field = "" }: Problem): string {

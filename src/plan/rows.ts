@@ -138,8 +138,8 @@ class Rows {
       const position = own && { run: await this.read.numberOfRun(own.run), seq: own.seq };
       known.set(index, { ...what, digest, position, accepted: [] });
     }
-    const bad = [...known.values()].filter(({ isBad, digest }) => isBad && digest !== undefined);
-    const digests = bad.map(({ digest = "" }) => digest);
+    const bad = [...known.values()].filter(({ isBad }) => isBad);
+    const digests = bad.flatMap(({ digest }) => digest ?? []);
     const corrected = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
     const accepted = Map.groupBy(corrected, ({ digest }) => digest);
     for (const row of bad) row.accepted = accepted.get(row.digest ?? "") ?? [];

@@ -88,7 +88,8 @@ export async function enterRun(
   const { safeCsv } = environment;
   const rejects = await writeNotSent(context, ledger, plan, { output: run.output, safeCsv, id: run.run });
   crashPoint("planned");
-  await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, plan.chunks(), plan.byKey());
+  const chunks = plan.chunks({ size: environment.chunkSize, bytes: environment.maxChunkBytes });
+  await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, chunks, plan.byKey());
   plan[Symbol.dispose]();
   return namedRun(ledger, run.run, environment);
 }
