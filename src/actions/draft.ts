@@ -12,7 +12,7 @@ import {
   recordOf,
   setOf,
 } from "./fields.ts";
-import { jsonOf, parseJson, stringifyJson } from "./json.ts";
+import { parseJson, quote, stringifyJson } from "./json.ts";
 import type { Fault, TextFault } from "./kind.ts";
 import { faultIn, KINDS } from "./kinds.ts";
 import type { Finding } from "./problem.ts";
@@ -76,9 +76,13 @@ export class Draft {
   /** Adds a value of a field, right or not, which is not null. */
   judge(number: number, value: unknown): void {
     const fault = faultIn(number, value);
+    if (fault === undefined && typeof value === "string") {
+      this.put(number, quote(value), value);
+      return;
+    }
     if (fault === undefined) {
-      const json = jsonOf(value);
-      this.put(number, json, typeof value === "string" ? value : json);
+      const json = typeof value === "number" ? String(value) : stringifyJson(value);
+      this.put(number, json, json);
       return;
     }
     this.faults ??= new Map();

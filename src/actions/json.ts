@@ -51,12 +51,6 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 /** A text as JSON. */
 export const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
-/** A value of a field as it is sent. */
-export function jsonOf(value: unknown): string {
-  if (typeof value === "string") return quote(value);
-  return typeof value === "number" ? String(value) : stringifyJson(value);
-}
-
 /** The bytes that mean something to JSON: `":,\\[]{}`. */
 export const JSON_BYTES = [0x22, 0x3a, 0x2c, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d] as const;
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;

@@ -63,7 +63,10 @@ function text(faultIn: (text: string) => Fault | undefined, keywords: JsonSchema
   return {
     judge: (value, maxLength) => {
       if (typeof value !== "string") return wrongType("text", value);
-      return notUnicode(value) ?? tooLong(value, maxLength) ?? faultIn(value);
+      // Half a surrogate pair is no character: in UTF-8 it would arrive as another text, and two ids as one.
+      if (!value.isWellFormed()) return HALF_CHARACTER;
+      if (value.length > maxLength && codePoints(value) > maxLength) return tooLong(value, maxLength);
+      return faultIn(value);
     },
     keywords: { type: "string", ...keywords },
   };
@@ -78,26 +81,18 @@ function fault(rule: ActionRule, what: string, hint: string): Fault {
   return { rule, what, hint };
 }
 
-function tooLong(value: string, maxLength: number): Fault | undefined {
-  if (value.length <= maxLength) return undefined;
-  const length = codePoints(value);
-  if (length <= maxLength) return undefined;
-  return fault(
+const tooLong = (value: string, maxLength: number): Fault =>
+  fault(
     "too-long",
-    `has ${length} characters, ${maxLength} are allowed`,
+    `has ${codePoints(value)} characters, ${maxLength} are allowed`,
     "Shorten it in the export or the mapping.",
   );
-}
 
-/** Half a surrogate pair is no character: in UTF-8 it would arrive as another text, and two ids as one. */
-function notUnicode(value: string): Fault | undefined {
-  if (value.isWellFormed()) return undefined;
-  return fault(
-    "text-not-unicode",
-    "holds half of a surrogate pair, which is not a character",
-    "Export again: the text was cut or decoded wrongly before it came here.",
-  );
-}
+const HALF_CHARACTER = fault(
+  "text-not-unicode",
+  "holds half of a surrogate pair, which is not a character",
+  "Export again: the text was cut or decoded wrongly before it came here.",
+);
 
 function wrongType(expected: "text" | "a number" | "a whole number", value: unknown): Fault {
   const hint =

@@ -28,7 +28,7 @@ export function zoneOf(name: string): Zone | undefined {
  * New Zealand's. But GMT in a text is an offset and not the place that a config may mean by it.
  */
 export function namedZone(name: string): Zone | undefined {
-  return isAbbreviation(name) && !/^GMT$/i.test(name) ? undefined : zoneOf(name);
+  return namesNoPlace(name) && !/^GMT$/i.test(name) ? undefined : zoneOf(name);
 }
 
 /** The offsets around a day, and the instant at which one follows the other. */
@@ -72,37 +72,17 @@ function offsetsBetween(start: number, end: number, offsetAt: (seconds: number) 
   return { before, after, changesAt: high };
 }
 
-/** What abbreviations and common names mostly mean. Some are names of the tz database too, of a fixed offset or another country. */
-const MEANT: readonly (readonly [RegExp, string])[] = [
-  [/^(?:PST|PDT|PT|PST8PDT|Pacific( (Standard |Daylight )?Time)?)$/i, "America/Los_Angeles"],
-  [/^(?:MST|MDT|MT|MST7MDT|Mountain( (Standard |Daylight )?Time)?)$/i, "America/Denver"],
-  [/^(?:CST|CDT|CT|CST6CDT|Central( (Standard |Daylight )?Time)?)$/i, "America/Chicago"],
-  [/^(?:EST|EDT|ET|EST5EDT|Eastern( (Standard |Daylight )?Time)?)$/i, "America/New_York"],
-  [/^(?:GMT|BST|WET|WEST|(British|UK) (Summer )?Time)$/i, "Europe/London, or UTC for no summer time"],
-  [/^(?:CET|CEST|MET|MEST|MEZ|MESZ|Central European (Summer )?Time)$/i, "Europe/Berlin"],
-  [/^(?:EET|EEST)$/i, "Europe/Helsinki"],
-  [/^(?:IST)$/i, "Asia/Kolkata"],
-  [/^(?:JST)$/i, "Asia/Tokyo"],
-  [/^(?:AEST|AEDT|AET)$/i, "Australia/Sydney"],
-];
-
-/** Node takes those of three letters in any case. */
-function isAbbreviation(name: string): boolean {
-  if (/^UTC$/i.test(name)) return false;
-  return /^(?:[A-Z]{2,5}|[A-Za-z]{3})$/.test(name) || MEANT.some(([pattern]) => pattern.test(name));
-}
+/** `CET`, `PST8PDT`, `Pacific Time`; Node takes those of three letters in any case. */
+const namesNoPlace = (name: string): boolean =>
+  !/^UTC$/i.test(name) && /^(?:[A-Z]{2,5}|[A-Za-z]{3}|[A-Z]{3}\d[A-Z]{3}|.* [Tt]ime)$/.test(name);
 
 /**
  * Why the config can't name the zone this way; undefined for a place or UTC. Abbreviations leave summer time, or even the
  * country, open.
  */
 export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {
-  const meant = MEANT.find(([pattern]) => pattern.test(name.trim()))?.[1];
-  if (meant !== undefined) return { message: `names no place; write the zone of one, such as ${meant}` };
-  if (isAbbreviation(name))
-    return {
-      message: "is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin",
-    };
+  if (namesNoPlace(name))
+    return { message: "names no place, and may mean several zones; write the zone of one, such as Europe/Berlin" };
   if (IANAZone.isValidZone(name)) return undefined;
   return { message: "is not a time zone such as Europe/Berlin or UTC", near: nearestZone(name) };
 }

@@ -14,8 +14,8 @@ const EXAMPLES = 3;
 /** Where each one is named, as many are. */
 const MOST_NAMED = 50;
 
-/** Rules whose findings each name values of their own file, so that no example stands for the others. */
-const EACH_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
+/** Its findings each name values of their own file, so that no example stands for the others. */
+const EACH_ITS_OWN = "value-not-named";
 
 /** Rules by which a row is not sent: each one is named. */
 const NOT_SENT: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
@@ -90,7 +90,7 @@ function blockOf(tally: Tally, fresh: number, { decidedAt, namesPerson }: Found,
   const places = describePlaces(problems, decidedAt);
   if (lines.length === 1) return [`${head}: ${lines[0]?.[0]}`, ...messages, ...hints, ...places].join(" ");
 
-  const examples = lines.slice(0, EACH_ITS_OWN.has(rule) ? MOST_NAMED : EXAMPLES);
+  const examples = lines.slice(0, rule === EACH_ITS_OWN ? MOST_NAMED : EXAMPLES);
   const named = new Set(examples.flatMap(([, alike]) => alike));
   const others = problems.filter((problem) => !named.has(problem));
   const more = fresh - problems.length + others.length;

@@ -18,8 +18,13 @@ export interface NamedColumns {
   readonly action: number | undefined;
   /** Why columns that nearly name a field are not used. */
   readonly notes: readonly string[];
-  /** Two columns that mean the same field, by their headers. */
-  readonly conflict: { readonly field: string; readonly headers: readonly [string, string] } | undefined;
+  readonly conflict: Conflict | undefined;
+}
+
+/** Two columns that mean the same field, by their headers. */
+export interface Conflict {
+  readonly field: string;
+  readonly headers: readonly [string, string];
 }
 
 /** Compares names ignoring case, blanks, `_` and `-`; `name`, `description` and `to` by exact header beside a ticket's id only. */
@@ -28,7 +33,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
   const notes: string[] = [];
   const strangers: string[] = [];
   let action: number | undefined;
-  let conflict: NamedColumns["conflict"];
+  let conflict: Conflict | undefined;
   const clash = (field: string, first: number, second: number) => {
     conflict ??= { field, headers: [header[first] ?? "", header[second] ?? ""] };
   };

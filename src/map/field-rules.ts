@@ -15,7 +15,6 @@ import type { Parsing } from "./parse-steps.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
 import { constantOf } from "./template.ts";
-import { isTotalsWord } from "./totals.ts";
 import { compileValue, isTraits, type ValueContext } from "./value.ts";
 
 /** Reads a field of the row into the draft. */
@@ -29,8 +28,7 @@ export interface FieldRule {
 }
 
 /** What holds for all fields of an action. */
-export interface FieldContext
-  extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count" | "tables"> {
+export interface FieldContext extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count"> {
   readonly action: ActionName;
   readonly file: NamedFile;
   readonly relaxedRules: ReadonlySet<string>;
@@ -124,7 +122,6 @@ function watchIdCells(field: FieldName, names: Names, compile: (names: Names) =>
       };
     },
   });
-  const mayBeSum = field === "ticketId" || field === "nftId";
   return (scope) => {
     for (const cell of cells) cell.text = "";
     const id = read(scope);
@@ -140,7 +137,6 @@ function watchIdCells(field: FieldName, names: Names, compile: (names: Names) =>
         const message = `${cleanText(column, 60)}, a part of ${field}, ${flaw.what}.`;
         scope.likely.push({ rule: "id-looks-mangled", field, value: text, message, hint: flaw.hint });
       }
-      if (mayBeSum && isTotalsWord(text)) scope.totals ??= text;
     }
     return id;
   };

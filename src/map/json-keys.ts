@@ -1,10 +1,10 @@
 /** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
 
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
-import { MappingError, quote } from "./mapping-error.ts";
+import { quote } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
-import { type Aliases, isPosition } from "./table-columns.ts";
+import type { Aliases } from "./table-columns.ts";
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {
@@ -35,10 +35,8 @@ export class JsonKeys implements Names {
 
   /** Keys that a row lacks are empty. */
   read(name: string): Read {
-    const { aliases, path } = this.#aliases;
+    const { aliases } = this.#aliases;
     const alias = (Object.hasOwn(aliases, name) && aliases[name]) || name;
-    if (isPosition(alias))
-      throw new MappingError([...path, name], "has a position, but rows of JSON have none", "Name a key or a path.");
     const choices = [alias].flat();
     this.want(name, undefined, (value) => choices.some((choice) => leafAt(value, choice) !== undefined), choices);
     for (const choice of choices) this.#used.add(choice);
@@ -86,20 +84,13 @@ export class JsonKeys implements Names {
     this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
   }
 
-  /** The keys that no row had; those of items only where there were items. */
-  get #neverFound(): readonly WantedKey[] {
-    return this.#unmet.filter(({ list }) => (list === undefined ? this.#hasRows : this.#lists.has(list)));
-  }
-
-  get notes(): readonly string[] {
-    return this.#neverFound.map(({ name }) => `no row so far has ${JSON.stringify(name)}`);
-  }
-
   /**
-   * Findings for keys that no row has, like a table that lacks columns. They mean nothing where only the first rows were read.
+   * Findings for keys that no row has, like a table that lacks columns; for those of items where there were items. They mean
+   * nothing where only the first rows were read.
    */
   findings(optional: readonly string[] = []): readonly FileFinding[] {
-    return this.#neverFound
+    return this.#unmet
+      .filter(({ list }) => (list === undefined ? this.#hasRows : this.#lists.has(list)))
       .filter(({ name, choices }) => ![name, ...choices].some((each) => optional.includes(each)))
       .map(({ name, choices }) => ({
         rule: "key-missing" satisfies MappingRule,

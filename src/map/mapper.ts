@@ -22,12 +22,9 @@ export interface Understanding {
   readonly notes: readonly string[];
 }
 
-/** Notes about a mapped row, whether or not all of it could be read. */
 interface Noted {
-  /** What is likely wrong with the row's cells but does not show in its actions. */
+  /** What is likely wrong with the cells, but does not show in the actions. */
   readonly likely?: readonly Finding[] | undefined;
-  /** The word by which a part of its ticket's id calls the row a line of totals. */
-  readonly totals?: string | undefined;
 }
 
 export type Mapped =

@@ -14,7 +14,6 @@ import {
   publicName,
   readColumns,
 } from "./columns.ts";
-import { ID_FIELDS } from "./items.ts";
 import type { Understanding } from "./mapper.ts";
 import { MappingError, quote } from "./mapping-error.ts";
 import type { NamedSource } from "./source.ts";
@@ -46,14 +45,7 @@ export function refuseRules({ name, config }: NamedSource): void {
 interface Column {
   readonly index: number;
   readonly field: FieldName;
-}
-
-/** One action's reading of a header. */
-export interface ActionColumns {
-  readonly action: ActionName;
-  readonly used: readonly (Column & { readonly read: ReadField })[];
-  /** Columns of fields that the action does not take. */
-  readonly refused: readonly Column[];
+  readonly read: ReadField;
 }
 
 /** A header, or the keys of some JSON rows, compiled. */
@@ -63,42 +55,35 @@ export interface Reading {
   /** How the action of the rows is known. */
   readonly how: string;
   /** Of all rows; undefined where each row names its action, or nothing does. */
-  readonly fixed: ActionColumns | undefined;
-  /** The actions that a row may be. */
-  readonly byAction: ReadonlyMap<ActionName, ActionColumns>;
-  /** The fields that they take. */
-  readonly taken: ReadonlySet<FieldName>;
-  /** What is read of JSON rows. */
-  readonly keys: readonly { readonly index: number; readonly field: FieldName | "action" }[];
+  readonly fixed: ActionName | undefined;
+  /**
+   * What is read of a row, by the actions that it may be. A row that names its action is read whole: what the action does not
+   * take is refused. Where all rows are one action, the columns that it does not take are left out.
+   */
+  readonly byAction: ReadonlyMap<ActionName, readonly Column[]>;
 }
 
 export function compileReading(names: readonly string[], settings: NamedSettings): Reading {
   const { clearWord, relaxedRules, source } = settings;
   const columns = readColumns(names);
-  const written = { clearWord, zone: source?.config.zone };
-  const all = [...columns.fields].map(([field, index]) => ({ field, index }));
-  const columnsOf = (action: ActionName): ActionColumns => {
-    const takes = fieldsOf(action, relaxedRules);
-    return {
-      action,
-      used: all
-        .filter(({ field }) => takes.has(field))
-        .map((column) => ({ ...column, read: compileField(action, column.field, written) })),
-      refused: all.filter(({ field }) => !takes.has(field)),
-    };
-  };
   const hasActions = columns.action !== undefined;
-  const { action, how } = actionOfAll(settings, hasActions);
-  const possible = hasActions ? ACTION_NAMES : action === undefined ? [] : [action];
-  const byAction = new Map(possible.map((each) => [each, columnsOf(each)]));
-  const fixed = action && byAction.get(action);
-  const givers = fixed === undefined ? [...byAction.values()] : [fixed];
-  const taken = new Set(givers.flatMap(({ used }) => used.map(({ field }) => field)));
-  const ids: readonly FieldName[] = ID_FIELDS;
-  const read = all.filter(({ field }) => taken.has(field) || ids.includes(field));
-  const keys = columns.action === undefined ? read : [...read, { index: columns.action, field: "action" as const }];
-  return { names, columns, how, fixed, byAction, taken, keys };
+  const { action: fixed, how } = actionOfAll(settings, hasActions);
+  const readBy = (action: ActionName): readonly Column[] => {
+    const takes = fieldsOf(action, relaxedRules);
+    return [...columns.fields]
+      .filter(([field]) => fixed === undefined || takes.has(field))
+      .map(([field, index]) => {
+        return { field, index, read: compileField(action, field, { clearWord, zone: source?.config.zone }) };
+      });
+  };
+  const ofRows = hasActions ? ACTION_NAMES : [];
+  const possible = fixed === undefined ? ofRows : [fixed];
+  return { names, columns, how, fixed, byAction: new Map(possible.map((action) => [action, readBy(action)])) };
 }
+
+/** The fields that are read in any row. */
+export const fieldsRead = ({ byAction }: Reading): ReadonlySet<FieldName> =>
+  new Set([...byAction.values()].flatMap((columns) => columns.map(({ field }) => field)));
 
 /** The one action of all rows, where they don't name theirs, and how it is known. */
 export function actionOfAll({ action, source, fileName }: NamedSettings, hasActions: boolean) {
@@ -129,7 +114,7 @@ export function refuseHeader({ columns, fixed, names }: Reading, settings: Named
       `${fileName} has no column named like a field.`,
       "Name the columns like the fields (eventId, ticketId, ...)",
     );
-  const missing = fixed === undefined ? [] : missingFields(fixed.action, (field) => columns.fields.has(field));
+  const missing = fixed === undefined ? [] : missingFields(fixed, (field) => columns.fields.has(field));
   if (missing.length === 0) return;
   const near = missing.flatMap((field) => {
     const meant = nearest(field, names);
@@ -137,33 +122,34 @@ export function refuseHeader({ columns, fixed, names }: Reading, settings: Named
   });
   const rename = near.length > 0 ? `${near.join("; ")}. ` : "";
   throw refuse(
-    `${fileName} has no column for ${missing.join(", ")}, which ${fixed?.action} needs.`,
+    `${fileName} has no column for ${missing.join(", ")}, which ${fixed} needs.`,
     `${rename}Its columns are ${names.map(quote).join(", ")}. Rename or add the column`,
   );
 }
 
 export function understandingOf(reading: Reading, { source, header }: NamedSettings): Understanding {
-  const { names, columns, how, fixed, taken } = reading;
-  const usedIndexes = new Set<number>();
-  if (fixed === undefined && columns.action !== undefined) usedIndexes.add(columns.action);
-  for (const [field, index] of columns.fields) if (taken.has(field)) usedIndexes.add(index);
+  const { names, columns, how, fixed } = reading;
+  const read = fieldsRead(reading);
+  const used = new Set([...columns.fields].flatMap(([field, index]) => (read.has(field) ? index : [])));
+  if (fixed === undefined && columns.action !== undefined) used.add(columns.action);
   const notes = [...columns.notes];
   if (source?.config.actions !== undefined)
     notes.push(`the rules of source ${source.name} are not used, because of --action`);
-  for (const { field, index } of fixed?.refused ?? [])
-    notes.push(`${quote(names[index] ?? field)} is not used: ${fixed?.action} takes no ${field}`);
-  if (fixed !== undefined)
-    for (const field of actionSpec(fixed.action).required)
-      if (relaxingRule(fixed.action, field) !== undefined && !taken.has(field))
-        notes.push(`no column ${field}, which the service's table requires for ${fixed.action}`);
+  if (fixed !== undefined) {
+    for (const [field, index] of columns.fields)
+      if (!read.has(field)) notes.push(`${quote(names[index] ?? field)} is not used: ${fixed} takes no ${field}`);
+    for (const field of actionSpec(fixed).required)
+      if (relaxingRule(fixed, field) !== undefined && !read.has(field))
+        notes.push(`no column ${field}, which the service's table requires for ${fixed}`);
+  }
   return {
     how,
-    ...(fixed && { action: fixed.action }),
+    ...(fixed && { action: fixed }),
     columns: header?.length ?? 0,
-    used: names.filter((_name, index) => usedIndexes.has(index)),
-    unused: names.filter((_name, index) => !usedIndexes.has(index)),
+    used: names.filter((_name, index) => used.has(index)),
+    unused: names.filter((_name, index) => !used.has(index)),
     publicFields: [...columns.fields.keys()]
-      .filter((field) => taken.has(field))
+      .filter((field) => read.has(field))
       .flatMap((field) => publicName(field) ?? []),
     notes,
   };

@@ -4,17 +4,15 @@ import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../actions/fields.ts";
-import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
-import type { Row } from "../read/row.ts";
-import { FILE_NAME_PATTERNS } from "./columns.ts";
+import type { CellsRow, Row } from "../read/row.ts";
+import { type Conflict, FILE_NAME_PATTERNS } from "./columns.ts";
 import { looseNumber, withExactNumbers } from "./exact-numbers.ts";
 import { guessDraft, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import {
-  type ActionColumns,
   actionOfAll,
   compileReading,
   type NamedSettings,
@@ -44,12 +42,11 @@ export class NamedMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
   readonly #settings: NamedSettings;
   readonly #strips: boolean;
+  readonly #ofHeader: Reading | undefined;
   /** Of JSON rows, by their keys, which may differ from one to the next. */
   readonly #readings = new Map<string, Reading>();
-  /** Of the header, or of the row before. */
-  #reading: Reading | undefined;
-  /** Of the header, or of all flat rows so far. */
-  readonly #names: Set<string>;
+  /** The keys of all flat rows so far. */
+  readonly #keys = new Set<string>();
   readonly #notes = new Set<string>();
   #hasItems = false;
 
@@ -57,24 +54,22 @@ export class NamedMapper implements Mapper {
     const { header, source } = settings;
     this.#settings = settings;
     this.#strips = source?.config.csv?.guards === "strip";
-    this.#names = new Set(header);
     if (header === undefined) return;
-    this.#reading = compileReading(header, settings);
-    refuseHeader(this.#reading, settings);
-    const { fields, action } = this.#reading.columns;
+    this.#ofHeader = compileReading(header, settings);
+    refuseHeader(this.#ofHeader, settings);
+    const { fields, action } = this.#ofHeader.columns;
     const wanted = new Set([...fields.values(), action, 0]); // the first may call the row a sum
     this.wanted = header.map((_name, index) => wanted.has(index));
   }
 
   get understanding(): Understanding {
     const settings = this.#settings;
-    if (this.#reading === undefined) {
+    if (this.#ofHeader !== undefined) return understandingOf(this.#ofHeader, settings);
+    if (this.#keys.size === 0) {
       const { action, how } = actionOfAll(settings, false);
       return this.#hasItems || action === undefined ? ITEMS_UNDERSTOOD : { ...ITEMS_UNDERSTOOD, how, action };
     }
-    const names = settings.header ?? [...this.#names];
-    const flat = understandingOf(compileReading(names, settings), settings);
-    if (settings.header !== undefined) return flat;
+    const flat = understandingOf(compileReading([...this.#keys], settings), settings);
     const ofItems = this.#hasItems ? ["some lines are {action, data}, taken as they are"] : [];
     return { ...flat, notes: [...this.#notes, ...ofItems] };
   }
@@ -91,156 +86,119 @@ export class NamedMapper implements Mapper {
   #map(row: Row): Mapped {
     if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
     if (row.kind === "object") return this.#mapObject(row);
-    if (this.wanted === undefined || this.#reading === undefined) throw new Error("a row of JSON was expected");
-    const cells = this.#strips ? row.cells.map(unguard) : row.cells;
-    return mapCells(this.#reading, cells, [], () => row.isBlank);
+    if (this.#ofHeader === undefined) throw new Error("a row of JSON was expected");
+    return mapCells(this.#ofHeader, this.#strips ? row.cells.map(unguard) : row.cells, row);
   }
 
   #mapObject(row: ObjectRow): Mapped {
-    if (this.wanted !== undefined) throw new Error("a row of cells was expected");
+    if (this.#ofHeader !== undefined) throw new Error("a row of cells was expected");
     const keys = Object.keys(row.value);
-    if (isItem(row.value, keys)) {
-      this.#hasItems = true;
-      return mapItem(row.value);
-    }
-    const reading = this.#readingOf(keys);
-    const findings: Finding[] = [];
-    const cells = cellsOfObject(row, reading, findings);
-    return mapCells(reading, cells, findings, () => keys.length === 0);
+    if (!isItem(row.value, keys)) return mapCells(this.#readingOf(keys), cellsOf(row, keys), row);
+    this.#hasItems = true;
+    return mapItem(row.value);
   }
 
   #readingOf(keys: readonly string[]): Reading {
-    if (this.#reading !== undefined && areSame(this.#reading.names, keys)) return this.#reading;
     const signature = keys.join("\u0000");
     let reading = this.#readings.get(signature);
     if (reading === undefined) {
       reading = compileReading(keys, this.#settings);
       if (this.#readings.size >= MOST_READINGS) this.#readings.clear();
       this.#readings.set(signature, reading);
-      for (const key of keys) if (this.#names.size < MOST_NAMED) this.#names.add(key);
+      for (const key of keys) if (this.#keys.size < MOST_NAMED) this.#keys.add(key);
       const { notes } = understandingOf(reading, this.#settings);
       for (const note of notes) if (this.#notes.size < MOST_NAMED) this.#notes.add(note);
     }
-    this.#reading = reading;
     return reading;
   }
 }
 
-function areSame(one: readonly string[], other: readonly string[]): boolean {
-  if (one.length !== other.length) return false;
-  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
-  return true;
+type ObjectRow = Extract<Row, { kind: "object" }>;
+
+/** A flat row of JSON as a table would have it: texts trimmed, numbers as they are written. */
+function cellsOf(row: ObjectRow, keys: readonly string[]): readonly unknown[] {
+  const exact = withExactNumbers(row);
+  return keys.map((key) => {
+    const value = exact[key];
+    if (typeof value === "string") return value.trim();
+    return Array.isArray(value) ? row.value[key] : value;
+  });
 }
 
-type ObjectRow = Extract<Row, { kind: "object" }>;
-/** What a column holds: its text, a number that may be written otherwise, or attributes as a list. */
-type Cell = string | ExactNumber | readonly unknown[];
-
-const textOf = (cell: Cell | undefined = ""): string =>
-  typeof cell === "string" || cell instanceof ExactNumber ? String(cell) : "";
-
-/** A flat row of JSON as a table would have it, by the place of the key; '' for what is empty or not read. */
-function cellsOfObject(row: ObjectRow, { names, keys, columns }: Reading, findings: Finding[]): readonly Cell[] {
-  const exact = withExactNumbers(row);
-  const cells: Cell[] = new Array(names.length).fill("");
-  for (const { index, field } of keys) {
-    const key = names[index] ?? "";
-    const value = exact[key];
-    if (value === null || value === undefined) continue;
-    if (typeof value === "string") cells[index] = value.trim();
-    else if (typeof value === "number" || typeof value === "bigint") cells[index] = String(value);
-    else if (value instanceof ExactNumber) cells[index] = value;
-    else if (field === "metadataAttributes" && Array.isArray(row.value[key])) cells[index] = row.value[key];
-    else
-      findings.push({
-        rule: "field-type",
-        field,
-        ...(typeof value === "boolean" && { value: String(value) }),
-        message: `${field} is ${typeName(value)}, which a flat row can't hold.`,
-        hint: `Give it as text or a number, or say in a source which part of it is meant, such as ${field}: "{${key}.${Object.keys(Object(value))[0] ?? "id"}}".`,
-      });
-  }
-  if (columns.conflict !== undefined)
-    findings.push({
-      rule: "column-ambiguous" satisfies MappingRule,
-      field: columns.conflict.field,
-      message: `${columns.conflict.headers.map(quote).join(" and ")} both mean ${columns.conflict.field}.`,
-      hint: "Leave one out.",
-    });
-  return cells;
+/** Undefined for what is neither text nor a number; "" for what is not there. */
+function textIn(cell: unknown): string | undefined {
+  if (typeof cell === "string") return cell;
+  if (cell === undefined || cell === null) return "";
+  return typeof cell === "number" || typeof cell === "bigint" || cell instanceof ExactNumber ? String(cell) : undefined;
 }
 
 /** Whether a field names something, such as userId. */
 const isId = (field: FieldName): boolean => fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId";
 
 const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
+const isEmptyRow = (row: ObjectRow | CellsRow): boolean =>
+  row.kind === "cells" ? row.isBlank : Object.keys(row.value).length === 0;
 
-function mapCells(reading: Reading, cells: readonly Cell[], findings: Finding[], isRowEmpty: () => boolean): Mapped {
+function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | CellsRow): Mapped {
+  const { names, columns, byAction } = reading;
+  const findings: Finding[] = columns.conflict === undefined ? [] : [ambiguous(columns.conflict)];
+  const textOf = (field: FieldName): string => textIn(cells[columns.fields.get(field) ?? -1]) ?? "";
   const action = actionOfRow(reading, cells, findings);
   if (action === undefined) {
-    if (isRowEmpty()) return EMPTY_ROW;
-    const attempted = guessDraft((field) => textOf(cells[reading.columns.fields.get(field) ?? -1]));
-    return { kind: "invalid", findings, attempted, isGuess: true };
+    if (isEmptyRow(row)) return EMPTY_ROW;
+    return { kind: "invalid", findings, attempted: guessDraft(textOf), isGuess: true };
   }
-  const draft = new Draft(action.action);
+  const draft = new Draft(action);
   const likely: Finding[] = [];
   let isEmpty = true;
-  for (const { index, field, read } of action.used) {
+  for (const { index, field, read } of byAction.get(action) ?? []) {
     const cell = cells[index];
-    if (cell === undefined || cell === "") continue;
+    const text = textIn(cell);
+    if (text === "") continue;
     isEmpty = false;
-    if (typeof cell === "string") read(cell, draft, findings);
-    else if (cell instanceof ExactNumber) {
-      read(String(cell), draft, findings);
-      if (isId(field)) likely.push(looseNumber(field, String(cell), field));
-    }
-    // Its attributes are checked by the next step, as those of an {action, data} line.
-    else draft.putValue(field, cell);
+    if (text !== undefined) {
+      read(text, draft, findings);
+      if (cell instanceof ExactNumber && isId(field)) likely.push(looseNumber(field, text, field));
+    } else if (field === "metadataAttributes" && Array.isArray(cell)) {
+      draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
+    } else findings.push(notFlat(field, names[index] ?? "", cell));
   }
-  if (isEmpty && findings.length === 0 && isRowEmpty()) return EMPTY_ROW;
-  if (reading.fixed === undefined) refuseCells(action, cells, findings);
+  if (isEmpty && findings.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
   const drafts = [draft];
   const noted = likely.length === 0 ? undefined : { likely };
   if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, ...noted };
-  const event = reading.columns.fields.get("eventId");
-  const eventId = event === undefined ? "" : textOf(cells[event]);
-  const mapped: Mapped = eventId === "" ? { kind: "actions", drafts } : { kind: "actions", drafts, eventId };
-  return noted === undefined ? mapped : { ...mapped, ...noted };
+  return { kind: "actions", drafts, eventId: textOf("eventId") || undefined, ...noted };
 }
 
-/** What a row holds that the action which it names does not take. */
-function refuseCells({ action, refused }: ActionColumns, cells: readonly Cell[], findings: Finding[]): void {
-  for (const { index, field } of refused) {
-    const cell = cells[index];
-    if (cell === undefined || cell === "") continue;
-    findings.push({
-      rule: "field-not-accepted",
-      field,
-      value: textOf(cell) || stringifyJson(cell),
-      message: `${action} takes no ${field}.`,
-      hint: "Leave the cell empty.",
-    });
-  }
-}
+const ambiguous = ({ field, headers }: Conflict): Finding => ({
+  rule: "column-ambiguous" satisfies MappingRule,
+  field,
+  message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
+  hint: "Leave one out.",
+});
 
-/** The columns to read: those of the fixed action, else those of the action that the row names. */
-function actionOfRow(
-  { columns, fixed, byAction }: Reading,
-  cells: readonly Cell[],
-  findings: Finding[],
-): ActionColumns | undefined {
+const notFlat = (field: FieldName, key: string, value: unknown): Finding => ({
+  rule: "field-type",
+  field,
+  ...(typeof value === "boolean" && { value: String(value) }),
+  message: `${field} is ${typeName(value)}, which a flat row can't hold.`,
+  hint: `Give it as text or a number, or say in a source which part of it is meant, such as ${field}: "{${key}.${Object.keys(Object(value))[0] ?? "id"}}".`,
+});
+
+/** The action of all rows, else the one that the row names. */
+function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], findings: Finding[]) {
   if (columns.action === undefined) {
     if (fixed === undefined && findings.length === 0) findings.push(NO_ACTION);
     return fixed;
   }
-  const written = textOf(cells[columns.action]);
-  const named = isActionName(written) ? byAction.get(written) : undefined;
+  const written = textIn(cells[columns.action]) ?? "";
+  const named = isActionName(written) ? written : undefined;
   if (fixed !== undefined && named !== undefined && named !== fixed)
     findings.push({
       rule: "action-conflict" satisfies MappingRule,
       field: "action",
       value: written,
-      message: `The row names ${named.action}, but all rows of the file are declared ${fixed.action}.`,
+      message: `The row names ${named}, but all rows of the file are declared ${fixed}.`,
       hint: "Leave --action (or the source's action) out: the rows name their actions.",
     });
   if (fixed !== undefined || named !== undefined) return fixed ?? named;

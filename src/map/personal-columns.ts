@@ -2,7 +2,6 @@
 
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import type { ColumnAliases, SourceConfig } from "./source.ts";
-import { isPosition } from "./table-columns.ts";
 import { namesIn, templatesOf } from "./template.ts";
 
 /** @param header undefined for rows of JSON, whose columns are keys. */
@@ -29,7 +28,5 @@ export function personalColumns(config: SourceConfig, header: readonly string[] 
 
 /** The columns that a name of the source's own may stand for. */
 function columnsOf(alias: ColumnAliases[string] | undefined, header: readonly string[]): readonly string[] {
-  if (alias === undefined) return [];
-  const choices = isPosition(alias) ? [alias.at] : [alias].flat();
-  return choices.flatMap((choice) => [choice, header[Number(choice) - 1] ?? []].flat());
+  return [alias ?? []].flat().flatMap((choice) => [choice, header[Number(choice) - 1] ?? []].flat());
 }

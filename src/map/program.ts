@@ -23,7 +23,7 @@ import type {
 } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled, namesIn } from "./template.ts";
-import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
+import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import {
   compileExpect,
   compileSkip,
@@ -82,7 +82,6 @@ interface Source extends SourceSettings {
   readonly file: NamedFile;
   readonly each: Each | undefined;
   readonly lookupNames: ReadonlyMap<string, Lookup>;
-  readonly tables: Map<string, ValueTally>;
   readonly faults: Faults;
 }
 
@@ -100,11 +99,9 @@ export function compileSource(settings: SourceSettings): Program {
   const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat(), taken: new Set<string>() };
   const faults = collectFaults();
   const { attempt } = faults;
-  const tables = new Map<string, ValueTally>();
-  const whole = { ...settings, path, columns, file, each: undefined, lookupNames, tables, faults };
+  const whole = { ...settings, path, columns, file, each: undefined, lookupNames, faults };
   const source: Source = { ...whole, each: config.each && eachOf(config.each, whole, [...path, "each"]) };
   compileLookups(source, lookupNames);
-  attempt(() => refuseUnusedFields(source));
   const rules = config.actions.flatMap(
     (entry, at) => attempt(() => compileAction(entry, source, [...path, "actions", at])) ?? [],
   );
@@ -115,10 +112,10 @@ export function compileSource(settings: SourceSettings): Program {
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
   const looked = rules.flatMap((rule) => looksOf(rule).ofRow);
-  const watched = watchedColumns(looked, lookupNames.keys(), skips, expectations);
+  const watched = watchedColumns(looked, lookupNames.keys(), [...skips, ...expectations]);
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
-    watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)], tables),
+    watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)]),
     looked: uniqueLooks(looked),
   };
 }
@@ -171,19 +168,6 @@ function compileLookups(source: Source, compiled: Map<string, Lookup>): void {
     // A lookup may join by the columns of those before it, not by its own.
     compiled.set(name, new Lookup(name, lookup, table, names, at));
   }
-}
-
-/** Refuses fields that none of the source's actions takes: most likely a wrong name, or a forgotten action. */
-function refuseUnusedFields({ config, path, relaxedRules }: Source): void {
-  const actions = config.actions.map((entry) => actionOf(entry)[0]);
-  const taken = new Set(actions.flatMap((action) => [...fieldsOf(action, relaxedRules)]));
-  taken.add("eventId"); // a row's event helps to spread the work even where its actions do not carry it
-  const field = Object.keys(config.fields ?? {}).find((name) => isFieldName(name) && !taken.has(name));
-  if (field !== undefined)
-    throw new MappingError(
-      [...path, "fields", field],
-      `is used by none of the source's actions (${actions.join(", ")})`,
-    );
 }
 
 /** The one action that an entry of the list names. */
@@ -272,10 +256,10 @@ function compileFields(
 const contextOf = (
   action: ActionName,
   names: Names,
-  { config: { zone }, file, path, clearWord, tables, relaxedRules }: Source,
+  { config: { zone }, file, path, clearWord, relaxedRules }: Source,
   count?: string,
 ): FieldContext => ({
-  ...{ action, names, file, clearWord, tables, relaxedRules, count, zone },
+  ...{ action, names, file, clearWord, relaxedRules, count, zone },
   zonePath: [...path, "zone"],
 });
 

@@ -1,8 +1,7 @@
 /** The names of rejects files, and which inputs a file of such a name may come from. */
 
 /** Of all formats of inputs (read/formats.ts). */
-const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
-const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
+const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)(?:\.(?:gz|zst))?$/i;
 const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
 
 const STANDARD_INPUT = "stdin";
@@ -18,21 +17,14 @@ export function stemOf(inputName: string): string {
 /** A name may have 255 bytes, and what comes behind the stem is at most fifty long. */
 const MOST_STEM_BYTES = 200;
 
-/**
- * The names that the input of a rejects file may have, the likelier ones in the earlier lists; "" for standard input. None
- * for a file not named like rejects.
- */
-export function inputsOfRejects(fileName: string): readonly (readonly string[])[] {
-  const [, stem = "", ending = ""] = REJECTS.exec(fileName) ?? [];
+/** The names that the input of a rejects file may have; "" for standard input. None for a file not named like rejects. */
+export function inputsOfRejects(fileName: string): readonly string[] {
+  const [, stem = "", ending = ""] = REJECTS.exec(fileName.toLowerCase()) ?? [];
   if (stem === "") return [];
-  if (stem === STANDARD_INPUT) return [[""]];
+  if (stem === STANDARD_INPUT) return [""];
   // Of two inputs with the same name, the second has its number behind the stem.
-  const stems = new Set([stem, stem.replace(/\.(?:[2-9]|[1-9]\d+)$/, "")]);
-  const isTable = ending.toLowerCase() !== "ndjson";
-  const likely = ENDINGS.filter((each) => (isTable ? each === ending.toLowerCase() : /json/.test(each)));
-  const called = (endings: readonly string[]) =>
-    [...stems].flatMap((each) =>
-      endings.flatMap((last) => ["", ".gz", ".zst"].map((packed) => `${each}.${last}${packed}`)),
-    );
-  return [called(likely), [...stems], called(ENDINGS)];
+  const stems = [stem, stem.replace(/\.(?:[2-9]|[1-9]\d+)$/, "")];
+  const endings = ending === "ndjson" ? ["ndjson", "jsonl", "json"] : [ending];
+  const called = endings.flatMap((last) => ["", ".gz", ".zst"].map((packed) => `.${last}${packed}`));
+  return stems.flatMap((each) => [...called, ""].map((last) => each + last));
 }

@@ -70,11 +70,6 @@ export const MAPPING_RULES = rulesOf("error", {
     reason: "A column that a when compares holds a value that no when, skip or expect of the source names.",
     example: "when: {checkin: yes} for checkin = ja",
   },
-  "value-near": {
-    severity: "warn",
-    reason: "The value looks like another spelling of one that the source names, but is treated like any other.",
-    example: "when: {Status: refunded} for Status = Refunded",
-  },
   "fill-down-empty": {
     reason: "A blank cell of a fillDown column has no row above to take its value from.",
   },

@@ -30,8 +30,6 @@ export class Scope {
   findings: Finding[] = [];
   /** What is likely wrong with the cells that an id is made of. */
   likely: Finding[] = [];
-  /** The word by which a part of its ticket's id calls the row a line of totals. */
-  totals: string | undefined;
   /** Set by whoever reads a number that may be written otherwise. */
   isLoose = false;
   #text = "";
@@ -43,7 +41,6 @@ export class Scope {
     this.turn += 1;
     if (this.findings.length > 0) this.findings = [];
     if (this.likely.length > 0) this.likely = [];
-    this.totals = undefined;
   }
 
   /** Comes to an item of `each`. */

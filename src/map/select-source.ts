@@ -34,28 +34,25 @@ export function selectSource(
     });
   }
   const inputs = inputsOfRejects(fileName);
-  const isOfStandardInput = inputs[0]?.includes("") === true;
-  if (!isRejects) return firstMatching(sources, [[fileName], ...inputs]);
+  const ofInput = () => matching(sources, inputs);
+  if (!isRejects) return matching(sources, [fileName]) ?? ofInput();
   // Standard input has no name, so whatever matches its rejects did not match it.
-  return firstMatching(sources, isOfStandardInput ? inputs : [...inputs, [fileName]]);
+  return ofInput() ?? (inputs.includes("") ? undefined : matching(sources, [fileName]));
 }
 
-/** The one source that matches any of the names in a list, of the first list of which one does. */
-function firstMatching(sources: Sources, lists: readonly (readonly string[])[]): NamedSource | undefined {
-  for (const names of lists) {
-    const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
-      const fileName = names.find((each) => matches(config, each));
-      return fileName === undefined ? [] : [{ name, config, fileName }];
-    });
-    if (first !== undefined && second !== undefined)
-      throw new MappingError(
-        ["sources", second.name, "match"],
-        `${second.fileName} matches two sources, ${first.name} and ${second.name}.`,
-        "Narrow one match, or choose one with --source NAME.",
-      );
-    if (first !== undefined) return { name: first.name, config: first.config };
-  }
-  return undefined;
+/** The one source that matches any of the names. */
+function matching(sources: Sources, names: readonly string[]): NamedSource | undefined {
+  const [first, second] = Object.entries(sources).flatMap(([name, config]) => {
+    const fileName = names.find((each) => matches(config, each));
+    return fileName === undefined ? [] : [{ name, config, fileName }];
+  });
+  if (first !== undefined && second !== undefined)
+    throw new MappingError(
+      ["sources", second.name, "match"],
+      `${second.fileName} matches two sources, ${first.name} and ${second.name}.`,
+      "Narrow one match, or choose one with --source NAME.",
+    );
+  return first && { name: first.name, config: first.config };
 }
 
 /** What to do about a file that no source fits. */

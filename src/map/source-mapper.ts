@@ -57,12 +57,13 @@ export class SourceMapper implements Mapper {
   }
 
   #map(row: Row): Mapped {
-    const { columns, fillDown } = this.#program;
+    const { columns, fillDown, watch } = this.#program;
     const scope = this.#scope;
     scope.begin(row);
     if (row.kind === "malformed") {
       fillDown?.forget();
-      return this.#skippedShort(row.cells) ?? { kind: "invalid", findings: row.findings, attempted: [] };
+      scope.cells = row.cells?.map((cell) => cell.trim()) ?? [];
+      return this.#skipped(true) ?? { kind: "invalid", findings: row.findings, attempted: [] };
     }
     if (row.kind === "cells") {
       if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
@@ -75,7 +76,19 @@ export class SourceMapper implements Mapper {
       if (isOnlyItem(row.value)) return mapItem(row.value);
       columns.seeRow(row.value);
     }
-    const mapped = this.#skipped() ?? this.#mapScope();
+    const skipped = this.#skipped(false);
+    if (skipped !== undefined) {
+      watch.seeSkipped();
+      return skipped;
+    }
+    this.#drafts = [];
+    if (this.#faulty.length > 0) this.#faulty = [];
+    this.#whyNothing = undefined;
+    this.#give();
+    const mapped = this.#result();
+    // An event without conditions comes with whichever row is first, so it says nothing about the row.
+    const gave = mapped.kind === "actions" && !(this.#addsEvents && areOnlyEvents(mapped.drafts));
+    watch.see(scope, gave || mapped.kind === "invalid");
     if (mapped.kind === "actions") this.#oneTicket.see(mapped.drafts, row.text);
     return mapped;
   }
@@ -106,38 +119,14 @@ export class SourceMapper implements Mapper {
     return understandingOf(this.#settings, this.#program);
   }
 
-  /** A row with fewer cells than the header, such as a line of totals: `skip` may match the cells that it has. */
-  #skippedShort(cells: readonly string[] | undefined): Mapped | undefined {
-    if (cells === undefined || this.#settings.header === undefined) return undefined;
-    this.#scope.cells = cells.map((cell) => cell.trim());
-    return this.#skip((text, values) => text !== "" && values.has(text));
-  }
-
-  #skipped(): Mapped | undefined {
-    const skipped = this.#skip((text, values) => values.has(text));
-    if (skipped !== undefined) this.#program.watch.see(this.#scope, "skipped");
-    return skipped;
-  }
-
-  #skip(isTaken: (text: string, values: ReadonlySet<string>) => boolean): Mapped | undefined {
+  /** @param isShort a row with fewer cells than the header, such as a line of totals: `skip` may match the cells that it has. */
+  #skipped(isShort: boolean): Mapped | undefined {
+    if (isShort && this.#settings.header === undefined) return undefined;
     for (const { label, cell, values } of this.#program.skips) {
       const text = cell(this.#scope);
-      if (isTaken(text, values)) return { kind: "skipped", reason: labelled(label, text) };
+      if (values.has(text) && !(isShort && text === "")) return { kind: "skipped", reason: labelled(label, text) };
     }
     return undefined;
-  }
-
-  #mapScope(): Mapped {
-    const { watch } = this.#program;
-    this.#drafts = [];
-    if (this.#faulty.length > 0) this.#faulty = [];
-    this.#whyNothing = undefined;
-    this.#give();
-    const mapped = this.#result();
-    // An event without conditions comes with whichever row is first, so it says nothing about the row.
-    const gave = mapped.kind === "actions" && !(this.#addsEvents && areOnlyEvents(mapped.drafts));
-    watch.see(this.#scope, gave || mapped.kind === "invalid" ? "gave" : "gave nothing");
-    return mapped;
   }
 
   /** Carries out the actions of the row, for each item of it. */
@@ -241,32 +230,37 @@ export class SourceMapper implements Mapper {
 
   #result(): Mapped {
     const drafts = this.#drafts;
-    const { findings } = this.#scope;
+    const { findings, likely: ofCells } = this.#scope;
     if (drafts.length === 0 && findings.length === 0) return { kind: "skipped", reason: this.#reason() };
+    const likely = ofCells.length === 0 ? undefined : withoutRepeats(ofCells);
     if (findings.length > 0) {
       this.retract(drafts);
       const attempted = attemptedOf(drafts, this.#faulty);
-      return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted, likely };
     }
-    const mapped: Mapped = { kind: "actions", drafts, eventId: eventOf(drafts) ?? this.#eventOfRow() };
-    const noted = this.#noted();
-    return noted === undefined ? mapped : { ...mapped, ...noted };
+    return { kind: "actions", drafts, eventId: this.#eventOf(drafts), likely };
+  }
+
+  /** The one event that the row's actions name; where they name none, or several, that of the row. */
+  #eventOf(drafts: readonly Draft[]): string | undefined {
+    let event: string | undefined;
+    for (const { text } of drafts) {
+      const named = text[EVENT_ID];
+      if (named === undefined || named === event) continue;
+      if (event !== undefined) return this.#eventOfRow();
+      event = named;
+    }
+    return event ?? this.#eventOfRow();
   }
 
   #eventOfRow(): string | undefined {
-    const eventId = this.#program.event?.(this.#scope) ?? "";
-    return eventId === "" || eventId === this.#settings.clearWord ? undefined : eventId;
+    const event = this.#program.event?.(this.#scope);
+    return event === "" || event === this.#settings.clearWord ? undefined : event;
   }
 
   /** Why the row gives nothing. */
   #reason(): string {
     return this.#whyNothing ?? reasonOfLooks(this.#program.looked, this.#scope);
-  }
-
-  /** What the cells of the row's ids show. */
-  #noted() {
-    const { likely, totals } = this.#scope;
-    return likely.length === 0 && totals === undefined ? undefined : { likely: withoutRepeats(likely), totals };
   }
 }
 
@@ -283,18 +277,6 @@ function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readon
 }
 
 const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => registersEvent(action));
-
-/** The one event that the row's actions name; undefined when they name none, or several. */
-function eventOf(drafts: readonly Draft[]): string | undefined {
-  let eventId: string | undefined;
-  for (const { text } of drafts) {
-    const named = text[EVENT_ID];
-    if (named === undefined) continue;
-    if (eventId !== undefined && eventId !== named) return undefined;
-    eventId = named;
-  }
-  return eventId;
-}
 
 /** A column that is read for several fields or tickets gives the same finding each time. */
 function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
@@ -315,6 +297,6 @@ function understandingOf({ name, header = [] }: SourceSettings, { columns, rules
     used: columns.used,
     unused: columns.unused,
     publicFields: FIELD_NAMES.filter((field) => given.has(field)).flatMap((field) => publicName(field) ?? []),
-    notes: columns instanceof JsonKeys ? columns.notes : [],
+    notes: [],
   };
 }

@@ -48,11 +48,6 @@ const listOf = <Item extends z.ZodType>(item: Item, error = needs("a list")) =>
   z.array(item, { error }).min(1, { error: "is empty" });
 const texts = (what: string) => z.union([text(), listOf(text())], { error: needs(what) });
 const mapOf = <V extends z.ZodType>(value: V) => z.record(z.string(), value, { error: needs("a map") });
-const wholeText = (smallest: 0 | 1) =>
-  z
-    .string({ error: needs("a whole number") })
-    .regex(smallest === 0 ? /^\d{1,6}$/ : /^[1-9]\d{0,5}$/, { error: `needs a whole number from ${smallest}` })
-    .meta({ [SOURCE_TEXT]: true });
 
 const zone = named(
   "zone",
@@ -149,7 +144,11 @@ const steps = named(
     /** Template of what an amount is divided by. */
     divide: text().optional(),
     /** Decimals after a division; otherwise as many as the amount has. */
-    places: wholeText(0).optional(),
+    places: z
+      .string({ error: needs("a whole number") })
+      .regex(/^\d{1,6}$/, { error: "needs a whole number from 0" })
+      .meta({ [SOURCE_TEXT]: true })
+      .optional(),
     /**
      * What happens to a remainder: `error` (default), `round` (half up), `first` (the first tickets take one unit more each).
      */
@@ -256,25 +255,6 @@ const csv = named(
     }),
 );
 
-const column = named(
-  "column",
-  z.union(
-    [
-      text(),
-      listOf(text()),
-      z.strictObject({
-        at: wholeText(1),
-        named: z
-          .union([blankOrText(), listOf(blankOrText())], {
-            error: needs("the header that is expected there, or a list of headers"),
-          })
-          .optional(),
-      }),
-    ],
-    { error: needs("a column, a list of columns or {at: 7, named: Seat}") },
-  ),
-);
-
 export const sourceSchema = z.strictObject(
   {
     match: texts("a file name pattern or a list of them")
@@ -299,11 +279,9 @@ export const sourceSchema = z.strictObject(
     key: texts("a template or a list of templates")
       .optional()
       .describe("What makes two rows the same action, instead of its time or content."),
-    columns: mapOf(column)
+    columns: mapOf(texts("a column or a list of columns"))
       .optional()
-      .describe(
-        "Own names for columns: the first present of a list, Name#2, or a position with the header expected there.",
-      ),
+      .describe("Own names for columns: the first present of a list, Name#2, or a position."),
     lookup: mapOf(
       z.strictObject(
         {
@@ -343,8 +321,6 @@ export interface NamedSource {
 }
 /** Own names for columns. */
 export type ColumnAliases = NonNullable<SourceConfig["columns"]>;
-/** A column by its position, and the headers of which it must have one. */
-export type PositionConfig = Exclude<ColumnAliases[string], string | readonly string[]>;
 export type LookupConfig = NonNullable<SourceConfig["lookup"]>[string];
 export type EachConfig = NonNullable<SourceConfig["each"]>;
 /** A map with an action's name as its only key. */

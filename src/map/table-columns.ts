@@ -6,7 +6,7 @@ import type { Row } from "../read/row.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
-import { type ColumnAliases, isList, type PositionConfig } from "./source.ts";
+import type { ColumnAliases } from "./source.ts";
 
 /** A source's own names for columns, and where they stand in the config. */
 export interface Aliases {
@@ -80,12 +80,13 @@ export class TableColumns implements Names {
   findings(): readonly FileFinding[] {
     return [...this.#byPosition].flatMap(([name, place]) => {
       const header = this.#header[place] ?? "";
-      if (header === String(place + 1)) return []; // there are no others
+      // A header that names no other column could be written instead; `header: none` makes the position one.
+      if (header === "" || header === String(place + 1) || this.#places.get(header)?.length !== 1) return [];
       return {
         rule: "column-by-position" satisfies MappingRule,
         field: name,
         message: `It is taken by its position, column ${place + 1}, which is now ${quote(header)}.`,
-        hint: `To be safe when columns move, name its header: ${name}: {at: ${place + 1}, named: ${JSON.stringify(header)}}.`,
+        hint: `To be safe when columns move, name its header: ${name}: ${JSON.stringify(header)}.`,
       };
     });
   }
@@ -113,7 +114,6 @@ export class TableColumns implements Names {
   }
 
   #placeOfAlias(name: string, alias: ColumnAliases[string], path: RulePath): Place {
-    if (isPosition(alias)) return this.#placeAt(name, alias, path);
     const choices = [alias].flat();
     for (const choice of choices) {
       const called = this.#called(choice.trim(), path);
@@ -124,25 +124,6 @@ export class TableColumns implements Names {
       return place;
     }
     throw this.#missing(choices, path);
-  }
-
-  /** A column that is declared by its position. If the config names its header, that must be there. */
-  #placeAt(name: string, { at, named }: PositionConfig, path: RulePath): Place {
-    const place = this.#atPosition(at);
-    if (place === undefined)
-      throw new MappingError([...path, "at"], `${this.#what} has ${this.#header.length} columns, and no column ${at}`);
-    const found = this.#header[place] ?? "";
-    const wanted = [named ?? []].flat().map((each) => each.trim());
-    if (named === undefined) this.#byPosition.set(name, place);
-    if (named === undefined || wanted.includes(found)) return place;
-    const now = this.#header.findIndex((each) => wanted.includes(each));
-    throw new MappingError(
-      [...path, "named"],
-      `column ${at} of ${this.#what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
-      now === -1
-        ? "Check which column it is now, then correct at and named."
-        : `That is column ${now + 1} now. Correct at if the export has changed.`,
-    );
   }
 
   #atPosition(written: string): Place | undefined {
@@ -170,9 +151,6 @@ export class TableColumns implements Names {
     return near === undefined ? `Its columns are ${listed([...this.#places.keys()])}.` : `Did you mean ${quote(near)}?`;
   }
 }
-
-export const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
-  typeof alias === "object" && !isList(alias);
 
 /** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
 export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);

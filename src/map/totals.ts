@@ -21,7 +21,6 @@ const TICKET_ID = numberOf("ticketId");
 /** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
 function totalsWord(row: Row, mapped: Read): string | undefined {
   if (row.kind === "malformed") return firstWord(row.cells ?? []); // too short to be a ticket
-  if (mapped.totals !== undefined) return mapped.totals;
   for (const { text } of mapped.kind === "actions" ? mapped.drafts : mapped.attempted) {
     const id = text[TICKET_ID];
     if (id !== undefined && isTotalsWord(id)) return id;

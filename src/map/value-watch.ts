@@ -17,22 +17,15 @@ export interface WatchedColumn {
   readonly takesOthers: boolean;
   /** A condition takes only some values, so a value that is named nowhere misses its action. */
   readonly isTested: boolean;
-  /** `skip` names all values that give nothing, or `expect` names all values. */
-  readonly isComplete: boolean;
   /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
   readonly isOfItem: boolean;
   /** What an action's own `each` repeats by, of whose items it is. */
   readonly ownEach?: string;
 }
 
-/** What became of a row: it gave an action other than its event; or `skip` matched it, whatever else it holds. */
-type Outcome = "gave" | "gave nothing" | "skipped";
-
 /** The rows that hold a value which is named nowhere. */
 interface Strange {
   readonly line: number;
-  /** The name of which it is another spelling. */
-  readonly meant: string | undefined;
   rows: number;
   /** The last of them: a row may be read for several actions. */
   lastRow: number;
@@ -51,127 +44,109 @@ const MOST_IN_HINT = 20;
 const MOST_TEXT = 200;
 
 export class ValueWatch {
-  readonly #columns: readonly { readonly column: WatchedColumn; readonly tally: ValueTally }[];
-  readonly #tables: ReadonlyMap<string, ValueTally>;
+  readonly #tallies: readonly ValueTally[];
   #rows = 0;
-  #gaveAny = false;
+  /** A row gave an action, or `skip` named it. */
+  #fits = false;
 
-  /** @param tables the values that took the `else` of a value table. */
-  constructor(columns: readonly WatchedColumn[], tables: ReadonlyMap<string, ValueTally>) {
-    this.#columns = columns.map((column) => ({ column, tally: new ValueTally(column) }));
-    this.#tables = tables;
+  constructor(columns: readonly WatchedColumn[]) {
+    this.#tallies = columns.map((column) => new ValueTally(column));
   }
 
   /** Looks at what differs within a row: in an item of the source's `each`, or of an action's own. Called before `see` of the row. */
   seeItem(scope: Scope, ownEach?: string): void {
-    this.#look((column) => column.isOfItem && column.ownEach === ownEach, scope, "gave");
+    this.#look(({ isOfItem, ownEach: own }) => isOfItem && own === ownEach, scope, true);
   }
 
-  see(scope: Scope, outcome: Outcome): void {
+  /** @param gave whether the row gave an action other than its event. */
+  see(scope: Scope, gave: boolean): void {
     this.#rows += 1;
-    if (outcome === "gave") this.#gaveAny = true;
-    this.#look((column) => !column.isOfItem, scope, outcome);
+    if (gave) this.#fits = true;
+    this.#look(({ isOfItem }) => !isOfItem, scope, gave);
   }
 
-  #look(isSeen: (column: WatchedColumn) => boolean, scope: Scope, outcome: Outcome): void {
+  /** A row that `skip` takes, whatever else it holds. */
+  seeSkipped(): void {
+    this.#fits = true;
+  }
+
+  #look(isSeen: (column: WatchedColumn) => boolean, scope: Scope, gave: boolean): void {
     // What can't be read in the row is reported where it is needed.
     const { findings } = scope;
-    for (const { column, tally } of this.#columns) {
-      if (!isSeen(column)) continue;
+    for (const tally of this.#tallies) {
+      if (!isSeen(tally.column)) continue;
       scope.findings = [];
-      tally.see(column.read(scope), scope, outcome);
+      tally.see(scope, gave);
     }
     scope.findings = findings;
   }
 
   /** The findings about all rows of a file. */
   findings(fileName: string): readonly FileFinding[] {
-    const watched = this.#columns.map(({ tally }) => tally);
-    const isFamiliar = watched.length === 0 || watched.some((tally) => tally.isFamiliar);
+    const tallies = this.#tallies;
+    const isFamiliar = this.#fits || tallies.length === 0 || tallies.some((tally) => tally.isFamiliar);
+    const isLost = this.#rows > 0 && !isFamiliar;
     return [
-      ...[...watched, ...this.#tables.values()].flatMap((tally) => tally.nearMisses()),
-      ...watched.flatMap((tally) => tally.notNamed(fileName)),
-      ...(this.#rows > 0 && !this.#gaveAny && !isFamiliar ? [nothingMapped(this.#rows, watched)] : []),
+      ...tallies.flatMap((tally) => tally.notNamed(fileName)),
+      ...(isLost ? [nothingMapped(this.#rows, tallies)] : []),
     ];
   }
 }
 
 /** The values of one column. */
-export class ValueTally {
-  readonly #says: Omit<WatchedColumn, "read">;
-  readonly #met = new Set<string>();
+class ValueTally {
+  readonly column: WatchedColumn;
+  #metAny = false;
   readonly #strange = new Map<string, Strange>();
   /** Rows whose values are too many to keep. */
-  readonly #beyond: Strange = { line: 0, meant: undefined, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+  readonly #beyond: Strange = { line: 0, rows: 0, lastRow: 0, lost: 0, digests: 0n };
   #last: string | undefined;
 
-  constructor(says: Omit<WatchedColumn, "read">) {
-    this.#says = says;
+  constructor(column: WatchedColumn) {
+    this.column = column;
   }
 
-  see(text: string, scope: Scope, outcome: Outcome): void {
+  see(scope: Scope, gave: boolean): void {
+    const text = this.column.read(scope);
     if (text === this.#last) return;
-    if (this.#says.named.has(text)) {
+    if (this.column.named.has(text)) {
       this.#last = text; // which says nothing new
-      this.#met.add(text);
+      this.#metAny = true;
       return;
     }
-    if (outcome === "skipped") return;
     const value = text.slice(0, MOST_TEXT);
     const strange = this.#strange.get(value) ?? this.#add(value, scope.line);
     if (strange.lastRow === scope.row) return;
     strange.lastRow = scope.row;
     strange.rows += 1;
-    if (outcome === "gave nothing") strange.lost += 1;
-    if (strange.meant !== undefined || this.#isOpen(value, strange))
-      strange.digests = BigInt.asUintN(64, strange.digests + scope.digest);
+    if (!gave) strange.lost += 1;
+    if (this.#isOpen(value)) strange.digests = BigInt.asUintN(64, strange.digests + scope.digest);
   }
 
   #add(value: string, line: number): Strange {
     if (this.#strange.size >= MOST_KEPT) return this.#beyond;
-    const spelling = foldSpelling(value);
-    const meant = [...this.#says.named].find((name) => name !== "" && foldSpelling(name) === spelling);
-    const strange = { line, meant, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+    const strange = { line, rows: 0, lastRow: 0, lost: 0, digests: 0n };
     this.#strange.set(value, strange);
     return strange;
   }
 
   /** A row holds a value that the source names, or it takes any. */
   get isFamiliar(): boolean {
-    return this.#says.takesOthers || this.#met.size > 0;
+    return this.column.takesOthers || this.#metAny;
   }
 
-  /** Whether the source should name a value and does not. An empty cell is not a value, unless its row is lost because of it. */
-  #isOpen(value: string, { lost }: Strange): boolean {
-    const { isTested, takesOthers, isComplete } = this.#says;
-    return (isTested && value !== "") || (isComplete && !takesOthers && lost > 0);
-  }
-
-  /** Values that are taken as any other, though they are another spelling of one that the source names. */
-  nearMisses(): readonly FileFinding[] {
-    const taken = [...this.#strange].filter(([value, strange]) => !this.#isOpen(value, strange));
-    return [...this.#says.named].flatMap((name) => {
-      const meant = taken.filter(([, strange]) => strange.meant === name);
-      const [first] = meant;
-      if (first === undefined) return [];
-      const shown = meant.slice(0, MOST_SHOWN).map(([value, { rows }]) => `${rowsText(rows)} ${quoted(value)}`);
-      return {
-        rule: "value-near" satisfies MappingRule,
-        line: first[1].line,
-        field: this.#says.label,
-        value: name,
-        message: `The source names it; ${shown.join(", ")}${andMore(meant.length - shown.length)}, which is another value.`,
-        hint: `Did you mean ${quoted(first[0])}${this.#met.has(name) ? " too" : ""}? Values are compared exactly.`,
-        mark: markOf(meant),
-      };
-    });
+  /** Whether the source should name a value and does not. An empty cell is not a value. */
+  #isOpen(value: string): boolean {
+    return this.column.isTested && value !== "";
   }
 
   notNamed(source: string): readonly FileFinding[] {
-    const { label } = this.#says;
-    const open = byRows([...this.#strange].filter(([value, strange]) => this.#isOpen(value, strange)));
+    const { label, named } = this.column;
+    const open = byRows([...this.#strange].filter(([value]) => this.#isOpen(value)));
     if (open.length === 0) return [];
-    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line, meant }]) => {
+    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line }]) => {
+      const spelling = foldSpelling(value);
+      const meant = [...named].find((name) => name !== "" && foldSpelling(name) === spelling);
       const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
       const place = lineText(source, line);
       return `${quoted(value)} (${rows === 1 ? place : `${rows} times, first in ${place}`}${near})`;
@@ -192,7 +167,7 @@ export class ValueTally {
 
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
-    const { label, named, isOfItem, ownEach } = this.#says;
+    const { label, named, isOfItem, ownEach } = this.column;
     const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];
@@ -209,7 +184,7 @@ export class ValueTally {
   get shown(): string {
     const most = byRows([...this.#strange]);
     const shown = most.slice(0, MOST_SHOWN).map(([value, { rows }]) => `${quoted(value)} (${rows})`);
-    return `${cleanText(this.#says.label, 40)}: ${shown.join(", ")}${andMore(most.length - shown.length)}`;
+    return `${cleanText(this.column.label, 40)}: ${shown.join(", ")}${andMore(most.length - shown.length)}`;
   }
 }
 
@@ -233,5 +208,3 @@ function nothingMapped(rows: number, watched: readonly ValueTally[]): FileFindin
     hint: "Is it the right source? Add the values to when, or to skip if such rows give nothing.",
   };
 }
-
-const rowsText = (rows: number): string => (rows === 1 ? "1 row holds" : `${rows} rows hold`);

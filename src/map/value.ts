@@ -9,15 +9,12 @@ import type { Read } from "./scope.ts";
 import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
 import { isList } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
-import { ValueTally } from "./value-watch.ts";
 
 export interface ValueContext extends ParseContext {
   readonly emptyWhen: EmptyWhen;
   readonly clearWord: string;
   /** Whether `display` may stand here. */
   readonly displays: boolean;
-  /** The values that took an `else`, by where its value table stands: a rule may serve several actions. */
-  readonly tables: Map<string, ValueTally>;
 }
 
 export const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
@@ -58,7 +55,7 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
 
 /** A value table: exact texts, each with its template. */
 function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined {
-  const { path, names, label, emptyWhen, tables } = context;
+  const { path, names, label, emptyWhen } = context;
   if (steps.map === undefined) {
     if (steps.else !== undefined) throw new MappingError([...path, "else"], "has no map before it");
     return undefined;
@@ -68,9 +65,7 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     Object.entries(steps.map).map(([known, value]) => [known.trim(), compile(value, ["map", known])]),
   );
   const otherwise = steps.else === undefined ? undefined : compile(steps.else, ["else"]);
-  const tally = otherwise === undefined ? undefined : tallyOf(tables, label, path, new Set(table.keys()));
   return (text, scope) => {
-    if (text !== "") tally?.see(text, scope, "gave");
     const value = table.get(text);
     if (value !== undefined) return value(scope);
     if (text === "") return "";
@@ -85,19 +80,6 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     });
     return "";
   };
-}
-
-function tallyOf(
-  tables: Map<string, ValueTally>,
-  label: string,
-  path: RulePath,
-  named: ReadonlySet<string>,
-): ValueTally {
-  const place = JSON.stringify(path);
-  const says = { label, named, takesOthers: true, isTested: false, isComplete: false, isOfItem: false };
-  const tally = tables.get(place) ?? new ValueTally(says);
-  tables.set(place, tally);
-  return tally;
 }
 
 const AMOUNT_KEYS = ["decimal", "thousands", "sign"] as const;

@@ -164,36 +164,28 @@ export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: Rul
     return { label, cell: compileColumn(label, names, [...path, label]), named: [...values], values };
   });
 
-/**
- * The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`. `skip` and `expect` name
- * values of them; `skip` alone makes a column one to be watched.
- */
+/** The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`; `more` names values of them. */
 export function watchedColumns(
   looked: readonly Looked[],
   lookups: Iterable<string>,
-  skips: readonly Skip[] = [],
-  expectations: readonly Expectation[] = [],
+  more: readonly Naming[] = [],
 ): readonly WatchedColumn[] {
   const added = new Set(["n", "item", "outer", ...lookups]);
   const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
-  const tested = looked
-    .filter(({ label }) => compared.has(label))
-    .map((look) => ({ ...look, isTested: !look.takesOthers, isComplete: false }));
-  const complete = [...skips, ...expectations].map((column) => {
-    return { ...column, takesOthers: false, isTested: false, isComplete: true };
-  });
-  const watched = new Set([...tested, ...skips].map(({ label }) => plainName(label)));
-  const columns = Map.groupBy([...tested, ...complete], ({ label }) => plainName(label));
-  return [...columns].flatMap(([label, ofColumn]) => {
-    const [first] = ofColumn;
-    if (first === undefined || !watched.has(label)) return [];
+  const columns = Map.groupBy(
+    looked.filter(({ label }) => compared.has(label)),
+    ({ label }) => plainName(label),
+  );
+  return [...columns].flatMap(([label, looks]) => {
+    const [first] = looks;
+    if (first === undefined) return [];
+    const naming = [...looks, ...more.filter((each) => plainName(each.label) === label)];
     return {
       label,
       read: first.cell,
-      named: new Set(ofColumn.flatMap(({ named }) => named)),
-      takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
-      isTested: ofColumn.some(({ isTested }) => isTested),
-      isComplete: ofColumn.some(({ isComplete }) => isComplete),
+      named: new Set(naming.flatMap(({ named }) => named)),
+      takesOthers: looks.some(({ takesOthers }) => takesOthers),
+      isTested: looks.some(({ takesOthers }) => !takesOthers),
       isOfItem: namesIn(first.label, []).some((name) => added.has(name.split(".")[0] ?? "")),
     };
   });

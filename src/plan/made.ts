@@ -11,7 +11,6 @@ import {
   type TraitRules,
   type ValueRule,
 } from "../map/source.ts";
-import { isPosition } from "../map/table-columns.ts";
 import { namesIn, templatesOf } from "../map/template.ts";
 
 /** How a source makes its actions of one kind: a list of ways each, as JSON. */
@@ -87,9 +86,7 @@ function* meaningsOf(
   { columns, fillDown, lookup, each: ofSource }: SourceConfig,
   each: EachConfig | undefined,
 ): Generator<readonly [says: string, through: readonly string[]]> {
-  const alias = ownOf(columns, name);
-  // A header that is expected at a position changes nothing that is read there.
-  const column = alias !== undefined && isPosition(alias) ? alias.at : alias;
+  const column = ownOf(columns, name);
   if (column !== undefined) yield [`${name} is ${stable(column)}`, []];
   const labels = [name, column ?? []].flat();
   for (const label of [fillDown ?? []].flat()) if (labels.includes(label)) yield [`fillDown ${label}`, []];

@@ -52,7 +52,7 @@ describe("what a rule's names stand for belongs to how it is made", () => {
       timed("zone: UTC\ncolumns: {at: At}\n"),
       timed("zone: UTC\ncolumns: {at: [Left, At]}\n"),
     ],
-    ["positions", keyed("{scan}", "columns: {scan: 3}\n"), keyed("{scan}", "columns: {scan: {at: 4, named: 'No'}}\n")],
+    ["positions", keyed("{scan}", "columns: {scan: 3}\n"), keyed("{scan}", "columns: {scan: 4}\n")],
     ["each", keyed("{No}-{n}", 'each: {count: "1"}\n'), keyed("{No}-{n}", 'each: {count: "{No}"}\n')],
     [
       "own names behind each",
@@ -82,7 +82,7 @@ describe("what a rule's names stand for belongs to how it is made", () => {
   test("but what they do not use, or what reads the same, stops nothing", async () => {
     const field = await openScans(keyed("{scan}", "columns: {scan: 3}\n"));
     await field.stream(["scans.csv"]);
-    const others = "columns: {scan: {at: 3, named: Scan ID}, other: At}\nfillDown: [At]\nskip: {other: none}\n";
+    const others = "columns: {scan: 3, other: At}\nfillDown: [At]\nskip: {other: none}\n";
     await describeScans(field, keyed("{scan}", others));
     expect((await field.stream(["scans.csv"])).summary?.actions).toMatchObject({ alreadySent: 2 });
   });

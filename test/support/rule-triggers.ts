@@ -82,10 +82,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,yes\nT-2,ja\n",
   ),
-  "value-near": table(
-    'skip: {In: [refunded]}\nactions: [checkedInTicket: {when: {In: {not: "no"}}, fields: {ticketId: "{T}"}}]',
-    "T,In\nT-1,yes\nT-2,Refunded\n",
-  ),
   "event-described-differently": table(
     'actions: [newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}]',
     "E,N\ne,Gala\ne,Gala 2026\n",

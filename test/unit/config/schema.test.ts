@@ -35,15 +35,11 @@ describe("sources", () => {
     ],
     [
       source("zone: Pacific Time"),
-      "c.yaml:3:11  sources.s.zone: names no place; write the zone of one, such as America/Los_Angeles.",
-    ],
-    [
-      source("zone: BST"),
-      "c.yaml:3:11  sources.s.zone: names no place; write the zone of one, such as Europe/London, or UTC for no summer time.",
+      "c.yaml:3:11  sources.s.zone: names no place, and may mean several zones; write the zone of one, such as Europe/Berlin.",
     ],
     [
       source("zone: nst"),
-      "c.yaml:3:11  sources.s.zone: is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin.",
+      "c.yaml:3:11  sources.s.zone: names no place, and may mean several zones; write the zone of one, such as Europe/Berlin.",
     ],
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [

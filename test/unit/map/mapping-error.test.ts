@@ -42,12 +42,6 @@ test.each<[string, string, string, RegExp, RegExp?]>([
   ["a brace that does not begin", fields('{ticketId: "ID}"}'), `${FIELDS}.ticketId`, /without \{/],
   ["an empty name", fields('{ticketId: "{}"}'), `${FIELDS}.ticketId`, /no name/],
   [
-    "a field of the source that none takes",
-    `fields: {shopUrl: "http://x.y"}\n${fields('{ticketId: "{ID}"}')}`,
-    "sources.orders.fields.shopUrl",
-    /none/,
-  ],
-  [
     "a constant that is no value of the field",
     "actions: [newEvent: {fields: {eventId: e, currency: EURO}}]",
     "sources.orders.actions[0].newEvent.fields.currency",

@@ -59,7 +59,6 @@ describe("the source of a rejects file", () => {
     ["sales.rejects.ndjson", "sales.ndjson"],
     ["sales.rejects.ndjson", "sales.json"],
     ["sales.txt.rejects.csv", "sales.txt"],
-    ["sales.rejects.ndjson", "sales.csv"],
     ["stdin.rejects.csv", "*"],
   ])("%s is that of an input which matches %s, whether it shows that it is one or not", (fileName, match) => {
     expect(of(fileName, { shop: match })).toBe("shop");

@@ -42,15 +42,6 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, yaml).mapped.at(-1))).toContain("totals-line");
   });
 
-  test.each(['"{ID}-{Seat}"', '"shop-{ID}"', '{from: ["{ID}-{Seat}", "{User}"]}'])(
-    "Total is reported also where its ticketId is made of it: %s",
-    (template) => {
-      const { mapped } = read(`${ROWS}Total,u4,36.00,D\n`, SOLD.replace('"{ID}"', template));
-      expect(rulesOf(mapped.at(-1))).toEqual(["totals-line"]);
-      expect(mapped.slice(0, -1).map(rulesOf)).toEqual(["actions", "actions", "actions"]);
-    },
-  );
-
   test.each([
     ["names another field's part", SOLD.replace('["{User}", guest]', '"u-{User}"'), "t4,Total,1.00,D"],
     [

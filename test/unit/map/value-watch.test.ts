@@ -89,17 +89,6 @@ actions:
     );
   });
 
-  test("is an empty cell too, where expect names all values and the row gives nothing for it", () => {
-    const yaml = `${FIELDS}
-expect: {Status: [paid, open]}
-actions:
-  - soldTicket: {when: {Status: paid}}`;
-    expect(saidOf(yaml, "ID,Status\na,paid\nb,open\nc,\n").map(({ message }) => message)).toEqual([
-      'No when, skip or expect names "" (line 4).',
-    ]);
-    expect(saidOf(yaml.replace("open]", 'open, ""]'), "ID,Status\na,paid\nb,open\nc,\n")).toEqual([]);
-  });
-
   test("in a row that skip takes is not looked at", () => {
     expect(saidOf(`${CHECKIN}\nskip: {ID: addon}`, "ID,checkin\na,yes\naddon,n/a\n")).toEqual([]);
   });
@@ -125,48 +114,5 @@ actions:
     const [whole, ...others] = saidOf(CHECKIN, csv);
     expect(others.map(({ rule }) => rule)).toEqual([]);
     expect(whole?.message).toMatch(/"v7" \(2 times, first in line 9\) and more than 992 others\.$/);
-  });
-});
-
-describe("another spelling of a value that the source names", () => {
-  test("is reported where a not takes it, also beside the right one", () => {
-    const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: cancelled}}}`;
-    expect(saidOf(yaml, "ID,Status\na,cancelled\nb,Cancelled \nc,paid\n")).toMatchObject([
-      { rule: "value-near", field: "Status", value: "cancelled", line: 3 },
-    ]);
-  });
-
-  test("is reported also where nobody sees the difference, and every one of them is", () => {
-    const yaml = `${FIELDS}\nactions:\n  - soldTicket: {when: {Status: {not: annulé}}}`;
-    const [said] = saidOf(yaml, "ID,Status\na,annulé\nb,annule\u0301\nc,annulé\u200b\nd,ANNULE\ne,payé\n");
-    expect(said).toMatchObject({ rule: "value-near", line: 3 });
-    expect(said?.message.match(/1 row holds/g)).toHaveLength(3);
-    expect(said?.message).toContain('"ANNULE"');
-  });
-
-  test("is reported where a value table takes by its else what only looks like what it names", () => {
-    const yaml = `actions:
-  - soldTicket:
-      fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Kind}", map: {Étudiant: 25}, else: "0"}}`;
-    const said = saidOf(yaml, "ID,Kind\na,Étudiant\nb,E\u0301tudiant\nc,Étudiant\u200b\n");
-    expect(said).toMatchObject([{ rule: "value-near", line: 3, field: "price" }]);
-    expect(said[0]?.message.match(/1 row holds/g)).toHaveLength(2);
-  });
-
-  test("is reported where a value table takes it by its else", () => {
-    const yaml = `actions:
-  - soldTicket:
-      fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Product}", map: {VIP: 79.50}, else: "0"}}`;
-    expect(saidOf(yaml, "ID,Product\na,VIP\nb,Vip\nc,Crew\nd,vip\ne,Vip\n")).toEqual([
-      {
-        rule: "value-near",
-        mark: expect.any(String),
-        line: 3,
-        field: "price",
-        value: "VIP",
-        message: 'The source names it; 2 rows hold "Vip", 1 row holds "vip", which is another value.',
-        hint: 'Did you mean "Vip" too? Values are compared exactly.',
-      },
-    ]);
   });
 });
