@@ -7,7 +7,7 @@ import { type FieldName, fieldSpec } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import type { CellsRow, Row } from "../read/row.ts";
-import { type Conflict, FILE_NAME_PATTERNS } from "./columns.ts";
+import { type Conflict, FILE_NAME_PATTERNS, type NamedColumns } from "./columns.ts";
 import { looseNumber, withExactNumbers } from "./exact-numbers.ts";
 import { guessDraft, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
@@ -125,12 +125,14 @@ function cellsOf(row: ObjectRow, keys: readonly string[]): readonly unknown[] {
   });
 }
 
-/** Undefined for what is neither text nor a number; "" for what is not there. */
+/** Undefined for what is neither text nor a number. */
 function textIn(cell: unknown): string | undefined {
   if (typeof cell === "string") return cell;
-  if (cell === undefined || cell === null) return "";
   return typeof cell === "number" || typeof cell === "bigint" || cell instanceof ExactNumber ? String(cell) : undefined;
 }
+
+const textOf = (field: FieldName, { fields }: NamedColumns, cells: readonly unknown[]): string =>
+  textIn(cells[fields.get(field) ?? -1]) ?? "";
 
 /** Whether a field names something, such as userId. */
 const isId = (field: FieldName): boolean => fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId";
@@ -142,32 +144,35 @@ const isEmptyRow = (row: ObjectRow | CellsRow): boolean =>
 function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | CellsRow): Mapped {
   const { names, columns, byAction } = reading;
   const findings: Finding[] = columns.conflict === undefined ? [] : [ambiguous(columns.conflict)];
-  const textOf = (field: FieldName): string => textIn(cells[columns.fields.get(field) ?? -1]) ?? "";
   const action = actionOfRow(reading, cells, findings);
   if (action === undefined) {
     if (isEmptyRow(row)) return EMPTY_ROW;
-    return { kind: "invalid", findings, attempted: guessDraft(textOf), isGuess: true };
+    return {
+      kind: "invalid",
+      findings,
+      attempted: guessDraft((field) => textOf(field, columns, cells)),
+      isGuess: true,
+    };
   }
   const draft = new Draft(action);
-  const likely: Finding[] = [];
+  let likely: Finding[] | undefined;
   let isEmpty = true;
   for (const { index, field, read } of byAction.get(action) ?? []) {
     const cell = cells[index];
-    const text = textIn(cell);
-    if (text === "") continue;
+    if (cell === "" || cell === undefined || cell === null) continue;
     isEmpty = false;
+    const text = textIn(cell);
     if (text !== undefined) {
       read(text, draft, findings);
-      if (cell instanceof ExactNumber && isId(field)) likely.push(looseNumber(field, text, field));
+      if (cell instanceof ExactNumber && isId(field)) (likely ??= []).push(looseNumber(field, text, field));
     } else if (field === "metadataAttributes" && Array.isArray(cell)) {
       draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
     } else findings.push(notFlat(field, names[index] ?? "", cell));
   }
   if (isEmpty && findings.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
   const drafts = [draft];
-  const noted = likely.length === 0 ? undefined : { likely };
-  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, ...noted };
-  return { kind: "actions", drafts, eventId: textOf("eventId") || undefined, ...noted };
+  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, likely };
+  return { kind: "actions", drafts, eventId: textOf("eventId", columns, cells) || undefined, likely };
 }
 
 const ambiguous = ({ field, headers }: Conflict): Finding => ({
