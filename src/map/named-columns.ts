@@ -82,7 +82,7 @@ export function compileReading(names: readonly string[], settings: NamedSettings
 }
 
 /** The fields that are read in any row. */
-export const fieldsRead = ({ byAction }: Reading): ReadonlySet<FieldName> =>
+const fieldsRead = ({ byAction }: Reading): ReadonlySet<FieldName> =>
   new Set([...byAction.values()].flatMap((columns) => columns.map(({ field }) => field)));
 
 /** The one action of all rows, where they don't name theirs, and how it is known. */

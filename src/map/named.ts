@@ -155,7 +155,7 @@ function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | 
     };
   }
   const draft = new Draft(action);
-  let likely: Finding[] | undefined;
+  const likely: Finding[] = [];
   let isEmpty = true;
   for (const { index, field, read } of byAction.get(action) ?? []) {
     const cell = cells[index];
@@ -164,15 +164,16 @@ function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | 
     const text = textIn(cell);
     if (text !== undefined) {
       read(text, draft, findings);
-      if (cell instanceof ExactNumber && isId(field)) (likely ??= []).push(looseNumber(field, text, field));
+      if (cell instanceof ExactNumber && isId(field)) likely.push(looseNumber(field, text, field));
     } else if (field === "metadataAttributes" && Array.isArray(cell)) {
       draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
     } else findings.push(notFlat(field, names[index] ?? "", cell));
   }
   if (isEmpty && findings.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
   const drafts = [draft];
-  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, likely };
-  return { kind: "actions", drafts, eventId: textOf("eventId", columns, cells) || undefined, likely };
+  const noted = likely.length === 0 ? undefined : likely;
+  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, likely: noted };
+  return { kind: "actions", drafts, eventId: textOf("eventId", columns, cells) || undefined, likely: noted };
 }
 
 const ambiguous = ({ field, headers }: Conflict): Finding => ({
