@@ -30,7 +30,7 @@ function expectGolden(name: string, text: string): void {
 describe("help", () => {
   // Of each command the short walk has it without a process: test/unit/cli/program.test.ts.
   test("of the program and of each command is as it was agreed", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const help = await place.tickets(["--help"]);
     expect(help).toMatchObject({ exitCode: 0, stderr: "" });
     expectGolden("tickets", help.stdout);
@@ -104,7 +104,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
     8,
   );
   const isUsageError = async (args: readonly string[], way: RegExp): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", salesTable(3));
     const named = args.includes("--env") ? [] : ["--env", "playground"];

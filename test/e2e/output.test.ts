@@ -10,7 +10,7 @@ const SEND = ["stream", "sales.csv", "--env", "playground"];
 
 describe("standard output", () => {
   test("holds the promises as NDJSON and nothing else with --output -", async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"], service);
     expect(exitCode).toBe(0);
     expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 12));
@@ -19,7 +19,7 @@ describe("standard output", () => {
   });
 
   test("holds what is left of a run that stopped, too, and no file does", async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const command = [...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"];
     service.behave({ answer: () => (service.requests.length > 1 ? { status: 403, body: "{}" } : undefined) });
     const begun = await place.tickets(command, service);
@@ -41,7 +41,7 @@ describe("standard output", () => {
     "settle 0badcafe",
     "prune",
   ])("holds one JSON document with --json where there is no result: %s", { tags: ["long"] }, async (command) => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const { exitCode, stdout } = await place.tickets([...command.split(" "), "--json", "--env", "nowhere"], service);
     expect(exitCode).toBe(2);
     const error = { code: "usage", message: expect.stringContaining("nowhere"), hint: expect.any(String) };
@@ -64,7 +64,7 @@ describe("--quiet", () => {
   test("holds back progress and summary when all is well, and prints warnings, each once for its row", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const first = await quietly(place, service);
     expect(first.exitCode).toBe(0);
     expect(first.stderr).toMatch(/^playground .* NEW · .*\nwarning: event-not-registered: [^\n]*\n$/);
@@ -92,7 +92,7 @@ describe("--quiet", () => {
   test("values that nobody named are reported again as soon as they stand in another row", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     place.write("tickets.config.yaml", CHECK_INS);
     const night = async (...rows: readonly string[]): Promise<string> => {
       place.write("ins.csv", ["T,At,In", "A,1781280000,yes", ...rows, ""].join("\n"));
@@ -112,7 +112,7 @@ describe("--quiet", () => {
   test("a warning that was shown while nothing was sent is shown again by the night that sends", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets([...SEND, "--dry-run"], service);
     await place.tickets(["validate", "sales.csv", "--env", "playground"], service);
     const bad = salesTable(3).replaceAll(/,\d+\.\d\d,/g, ",?,");
@@ -124,7 +124,7 @@ describe("--quiet", () => {
   });
 
   test("that all went to the sandbox is always said", { tags: ["long"] }, async () => {
-    const { place } = await openSales(12);
+    const { place } = await openSales(12, { isWarm: true });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     for (const before of ["sandbox (built in) · ledger .tickets/sandbox/ledger.db NEW\n", ""])
       expect(await place.tickets(["stream", "events.csv", "--quiet"])).toMatchObject({
@@ -136,7 +136,7 @@ describe("--quiet", () => {
 
 describe("an output file", () => {
   test("of an earlier night is appended to", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const before = place.read("promises.ndjson");
     place.write("night2.csv", salesTable(6, { first: 10 }));
@@ -155,7 +155,7 @@ describe("an output file", () => {
   });
 
   test("as CSV has one header, however many nights", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
     place.write("sales.csv", salesTable(20));
     await place.tickets([...SEND, "-o", "promises.csv"], service);
@@ -170,7 +170,7 @@ describe("an output file", () => {
   });
 
   test("that was changed since is exit 2 before anything is sent", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const changed = place.read("promises.ndjson").replace("T-1", "T-X");
     place.write("promises.ndjson", changed);
@@ -184,7 +184,7 @@ describe("an output file", () => {
   test("of another environment is exit 2 before anything is sent; --move-aside sets it aside", {
     tags: ["long"],
   }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const other = await startService();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const command = ["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"];
@@ -197,7 +197,7 @@ describe("an output file", () => {
   });
 
   const stopsBefore = async (what: string): Promise<void> => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
     const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
     expect([2, 10]).toContain(exitCode);
@@ -216,7 +216,7 @@ describe("a pipe or a device in place of a file", () => {
     ["plan", ["plan", "sales.csv", "-o", "pipe"]],
     ["results", ["results", "--env", "playground", "-o", "pipe"]],
   ])("is written into by %s, and stays what it is", { tags: ["long"] }, async (_, command) => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets(SEND, service);
     const shell = 'mkfifo pipe; cat pipe >got & "$@"; code=$?; wait; exit $code';
     expect(await place.tickets(command, { ...service, shell })).toMatchObject({ exitCode: 0 });
@@ -225,7 +225,7 @@ describe("a pipe or a device in place of a file", () => {
   });
 
   test("is not set aside by --move-aside: others need it where it is", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const command = [...SEND, "-o", "pipe", "--move-aside"];
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });
     expect({ exitCode, sent: service.sent() }).toEqual({ exitCode: 2, sent: [] });
@@ -244,7 +244,7 @@ function stateOf(place: Workplace) {
 
 describe("--dry-run", () => {
   test("touches nothing: no ledger, no output, no request", async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     const before = stateOf(place);
     const { summary } = await place.summary([...SEND, "--dry-run"], service);
     expect(summary).toMatchObject({
@@ -259,7 +259,7 @@ describe("--dry-run", () => {
   });
 
   test("leaves a ledger as it is, and counts what it knows", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12);
+    const { place, service } = await openSales(12, { isWarm: true });
     await place.tickets(SEND, service);
     place.write("sales.csv", salesTable(15));
     const before = stateOf(place);

@@ -355,7 +355,7 @@ describe("settings of the library that finds configs, of whoever made the folder
   };
   // Of several, the library takes the first: each also lies there alone.
   const isHarmless = async (names: readonly string[]): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("tickets.config.yaml", "environments:\n  a:\n    baseUrl: https://api.example.com\n");
     place.write("evil.yaml", "environments:\n  evil:\n    baseUrl: https://api.example.com\n");
     mkdirSync(place.path(".config"));

@@ -148,7 +148,6 @@ describe("accept", () => {
     ["metadata-template-id", ...sale(TEMPLATE), ["metadataTemplateId"]],
     ["update-event-image-url", "updateEvent", { imageUrl: "https://a.example/" }],
     ["field-unknown", "updateEvent", { motto: { de: "Hallo" } }],
-    ["field-not-accepted", "updateEvent", { userId: "ann", price: "1" }],
     ["url-invalid", "updateEvent", { shopUrl: "shop" }],
     ["u64-invalid", "updateEvent", { startTime: -1 }],
     ["too-long", "updateEvent", { eventName: "n".repeat(300) }],
@@ -157,10 +156,6 @@ describe("accept", () => {
     ["metadata-template-id", "updateTicket", TEMPLATE],
     ["field-not-accepted", "updateTicket", { price: "7", userId: "bob", eventName: "Gala" }],
     ["field-unknown", "updateTicket", { row: "", ["__proto__"]: 1 }, ["row"]],
-    ["field-unknown", "scannedTicket", { gate: "north" }],
-    ["field-not-accepted", "checkedInTicket", { price: "9" }],
-    ["field-unknown", "invalidatedTicket", { why: ["refund"] }],
-    ["field-not-accepted", "resoldTicket", { userId: "bob", price: "1", name: "N" }],
     ["resold-to-holder", "resoldTicket", { userId: "ann", price: "2" }],
     ["field-not-accepted", "claimedTicket", { userId: "bob", imageUrl: "https://i.example/" }, ["imageUrl"]],
   ] as readonly [rule: string, action: string, data: Record<string, unknown>, stored?: string[]][]; // as written here
