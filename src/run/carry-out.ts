@@ -11,7 +11,7 @@ import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import type { RunContext } from "./context.ts";
-import { noteInJournal, noteSendsInJournal } from "./lost-ledger.ts";
+import { noteInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
@@ -163,7 +163,7 @@ export async function sendFrom(
   const { notSent } = await ledger.counts(run.number);
   // On a full disk there is room for nothing more.
   if (notSent !== before.notSent && ledger.exhausted === undefined)
-    await noteSendsInJournal(environment, ledger, run, actions);
+    await noteInJournal(environment, ledger, run, actions);
   return stops;
 }
 

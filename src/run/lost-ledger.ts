@@ -13,21 +13,22 @@ import { importCommand } from "../next-command.ts";
 import { andMore, cleanText, count, displayPath, inShell } from "../text.ts";
 import { findLedgerOf, JOURNAL, journalPath } from "./ledger-of.ts";
 
-/** Notes outside the ledger that a run is sent, so that a lost or older one is noticed. After it resolves, the line is on disk. */
+/**
+ * Notes outside the ledger that a run is sent, so that a lost or older one is noticed; again once some of it was sent, since a
+ * copy of the ledger that was made meanwhile knows of one time less. After it resolves, the line is on disk.
+ */
 export async function noteInJournal(environment: Environment, ledger: Ledger, run: Run, actions: number) {
-  // A worker takes up a run again and again.
-  if (ledger.workers !== undefined && readJournal(journalPath(environment)).some((entry) => entry.run === run.run))
-    return;
-  await noteSendsInJournal(environment, ledger, run, actions);
-}
-
-/** The same once some of it was sent: a copy of the ledger that was made meanwhile knows of one command less. */
-export async function noteSendsInJournal(environment: Environment, ledger: Ledger, run: Run, actions: number) {
-  const path = journalPath(environment);
   const output = run.output === undefined ? {} : { output: run.output };
   const sends = await ledger.noteSending(run.number);
   const { boundTo: baseUrl = "" } = ledger;
-  await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl, actions, sends, ...output });
+  await appendJournal(journalPath(environment), {
+    run: run.run,
+    at: run.createdAt,
+    baseUrl,
+    actions,
+    sends,
+    ...output,
+  });
 }
 
 /** A run was closed: the service has no more of it than what has an outcome, or is in doubt. */
