@@ -268,7 +268,7 @@ test(
     });
     expect((await killed.ended).exitCode).toBe(null);
     const unseen = await tickets(["settle", run, ...ENV, "--not-sent"]);
-    expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("is still being sent")]);
+    expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("may not have seen, so name one")]);
     const next = await startWorker().ended;
     expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
     expect(next.stderr).toContain("waits for a person to decide about chunk 3");
