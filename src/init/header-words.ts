@@ -49,7 +49,7 @@ export const WORDS = {
   status:
     "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
   quantity:
-    "quantity qty ticketqty ticketcount tickets numberoftickets nooftickets numtickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
+    "quantity qty ticketqty ticketcount tickets numberoftickets nooftickets numtickets ticketspurchased partysize groupsize headcount anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
     "spaces bookingspaces seats numseats numberofseats guests persons people admissions adults kids children items units personen erwachsene kinder personnes adultes enfants personas adultos persone adulti personen volwassenen kinderen pessoas platze plaetze " +
     "adult child kid person guest senior seniors student students concession concessions youth infants erwachsener jugendliche senioren studenten ermassigt ermassigte enfant adulte etudiants nino bambini ragazzi anziani " +
     "pax admits stuck stueck stk stuckzahl stueckzahl places nombredeplaces antal liczba",

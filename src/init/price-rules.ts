@@ -91,11 +91,13 @@ function priceOfCounted(price: Column, counts: readonly Column[], rows: Roles["r
 /** Why an amount may be what several tickets cost. An amount of an item is that item's. */
 function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined): string | undefined {
   if (price.name.startsWith("item.")) return undefined;
+  const shared = quantity === undefined ? sharedInOrders(price, roles) : undefined;
+  if (shared !== undefined)
+    return `${shared}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
   const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items);
-  const why =
-    (quantity === undefined ? sharedInOrders(price, roles) : undefined) ??
-    (list && `a row may have several ${cleanText(list, 40)} and one ${cleanText(price.name, 40)}`);
-  return why && `${why}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
+  if (list === undefined) return undefined;
+  const name = cleanText(list, 40);
+  return `a row may have several ${name} and one ${cleanText(price.name, 40)}. ${IF_EACH} the order, divide it by {${name}.length}`;
 }
 
 /**

@@ -12,8 +12,8 @@ const rule = (value: string, note?: string): readonly Entry[] => [{ key: "ticket
 const NO_TICKET = "the id of the ticket: no column has such a name";
 
 /** The number of tickets of an order, where a row is one and names no ticket, and nothing else may count them. */
-export function orderCounted({ quantities, counts, order, ticket, items }: Roles): Column | undefined {
-  const isTicket = ticket !== undefined && fold(ticket.name) === "ticketid";
+export function orderCounted({ quantities, counts, order, ticket, ticketLists, items }: Roles): Column | undefined {
+  const isTicket = ticketLists !== undefined || (ticket !== undefined && fold(ticket.name) === "ticketid");
   if (counts.length > 1 || order === undefined || items !== undefined || isTicket) return undefined;
   return counts[0] === quantities[0] ? counts[0] : undefined;
 }

@@ -5,9 +5,9 @@ import type { Finding } from "../actions/problem.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
-import { compilePattern } from "./pattern.ts";
+import { compilePattern, type Matches } from "./pattern.ts";
 import type { MappingRule } from "./rules.ts";
-import type { Names, Scope } from "./scope.ts";
+import type { Names, Read, Scope } from "./scope.ts";
 import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
@@ -147,12 +147,23 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
   const read = compileTemplate(template, names, [...path, "in"], "all columns are");
   const pattern = compilePattern(written);
   if (typeof pattern === "string") throw new MappingError([...path, "match"], pattern);
+  // An expectation asks again for each item.
+  let last: { readonly text: string; readonly found: Matches | undefined } = { text: "", found: NOTHING };
+  const matchesIn = (text: string): Matches | undefined => {
+    if (text !== last.text) last = { text, found: pattern.matchesIn(text) };
+    return last.found;
+  };
+  const count: Read = (scope) => String(matchesIn(read(scope))?.items.length ?? "");
+  const [, column] = /^\{([^{}]+)\}$/.exec(template) ?? [];
   return {
     by: template,
-    names: { item: { groups: pattern.groups } },
+    names: {
+      item: { groups: pattern.groups },
+      length: column === undefined ? undefined : { name: `${column}.length`, read: count },
+    },
     items: (scope) => {
       const text = read(scope);
-      const found = text === "" ? NOTHING : pattern.matchesIn(text);
+      const found = matchesIn(text);
       if (found === undefined) {
         const what = `is too long for its match (${text.length} characters)`;
         scope.findings.push(unreadable(template, text, what, "Is the right column named?"));
@@ -168,4 +179,4 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
   };
 }
 
-const NOTHING = { items: [], rest: "" };
+const NOTHING: Matches = { items: [], rest: "" };

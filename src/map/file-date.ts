@@ -62,7 +62,7 @@ function dateOf(fileName: string, path: RulePath): string {
 
 /** A date as a person writes it, also with the month's name. */
 const WRITTEN_DATE =
-  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?20\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
+  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?(?:20)?\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
 
 /**
  * Refuses a date that all rows of a file would have by the config, where the config takes several files, or the file's name

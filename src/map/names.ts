@@ -14,6 +14,8 @@ export interface EachNames {
   readonly item?: ItemNames | undefined;
   /** The item of the `each` around it. */
   readonly outer?: ItemNames | undefined;
+  /** How many items a cell has, as `Barcodes.length`; of a list in JSON that is a path. */
+  readonly length?: { readonly name: string; readonly read: Read } | undefined;
 }
 
 /** The named groups of a match; or any path in the items of a list of JSON. */
@@ -63,6 +65,7 @@ function addedName(
   path: RulePath,
 ): Read | undefined {
   if (name === "n" && each !== undefined) return ({ n }) => n;
+  if (name === each?.length?.name) return each.length.read;
   const [head = "", ...rest] = name.split(".");
   const below = rest.join(".");
   const lookup = below === "" ? undefined : lookups.get(head);

@@ -9,7 +9,7 @@ export interface Pattern {
   readonly matchesIn: (text: string) => Matches | undefined;
 }
 
-interface Matches {
+export interface Matches {
   /** The named groups of each match that is not empty; a group without a match is left out. */
   readonly items: readonly Readonly<Record<string, string>>[];
   /** The text outside the matches, with a blank for each match. */

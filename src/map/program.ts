@@ -154,7 +154,7 @@ function eachOf(config: EachConfig, source: Source, path: RulePath): Each {
 
 /** The names inside both. */
 const namesOfBoth = (outer: EachNames | undefined, inner: EachNames | undefined): EachNames | undefined =>
-  inner?.item === undefined ? (outer ?? inner) : { item: inner.item, outer: outer?.item };
+  inner?.item === undefined ? (outer ?? inner) : { ...inner, outer: outer?.item };
 
 function compileLookups(source: Source, compiled: Map<string, Lookup>): void {
   const { config, lookups, path } = source;
@@ -267,7 +267,6 @@ const contextOf = (
 function countOf(each: EachConfig | undefined): string | undefined {
   if (each === undefined) return undefined;
   if ("count" in each) return each.count;
-  if ("from" in each) return undefined;
   return "path" in each ? `{${each.path}.length}` : undefined;
 }
 

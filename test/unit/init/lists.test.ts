@@ -33,6 +33,12 @@ describe("tickets in a list in a list", () => {
 });
 
 describe("a number of tickets", () => {
+  test("beside ids in one cell is asked about, and the amount of the row may be divided by them", () => {
+    const lines = bodyOf("orders.csv", 'Order,Email,Qty,Barcodes,Total\nA1,a@x.example,2,"x1, x2, x3",40.00\n');
+    expect(ruleOf(lines, "each")).toContain("<FILL IN: {Qty}, if a row is so many tickets");
+    expect(ruleOf(lines, "price")).toContain("divide it by {Barcodes.length}");
+  });
+
   test("of an item is asked for, as no rule repeats an item", () => {
     const line_items = [
       { id: 1, event_id: "g", quantity: 3, total: "75.00" },

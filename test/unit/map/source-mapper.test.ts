@@ -517,6 +517,15 @@ actions:
       findings: [{ rule: "value-unexpected", field: "number", message: "The source expects 3 in number." }],
     });
   });
+
+  test("in one cell, too", () => {
+    const yaml = YAML.replace("{path: barcodes}", `{in: "{barcodes}", match: '(?<id>\\w+)'}`)
+      .replace("{item}", "{item.id}")
+      .replace("remainder: first", "remainder: round");
+    const { mapped } = mapText(yaml, 'number,total,barcodes\n3,10,"a, b, c"\n2,10,"d, e, f"\n');
+    expect(mapped[0]).toMatchObject({ actions: [1, 2, 3].map(() => ({ data: { price: "3.33" } })) });
+    expect(mapped[1]).toMatchObject({ findings: [{ rule: "value-unexpected", field: "number", value: "2" }] });
+  });
 });
 
 describe("an each inside an each", () => {
