@@ -7,6 +7,9 @@ export const NO_VALUE = String.raw`NULL|null|\(null\)|\\N|NaN|nan|undefined|\[ob
 /** What may be said of a ticket, but names none; a mark alone stands for none in exports. */
 const NO_ID = String.raw`N\/A|n\/a|None|TRUE|True|true|FALSE|False|false|[-\u2010-\u2015\u2212._?*/\\\u2026]+`;
 
+/** What a script did not fill in; %C3%BC is text as URLs have it. */
+export const PLACEHOLDER = /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/;
+
 export const whole = (...forms: readonly string[]): RegExp => new RegExp(`^(?:${forms.join("|")})$`, "u");
 
 const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly hint: string }[] = [
@@ -34,8 +37,7 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
   },
   { form: whole(NO_VALUE, NO_ID), by: "script", hint: "Check why the export has no value there." },
   {
-    // %C3%BC is text as URLs have it.
-    form: /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/,
+    form: PLACEHOLDER,
     by: "script",
     hint: "Check why the export left the placeholder.",
   },

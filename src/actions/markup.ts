@@ -6,7 +6,9 @@ export type Coding = (typeof CODINGS)[number];
 
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}\d?));/gi;
 const TAG =
-  /<\/?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|su[bp]|t[dhr]|table|u|ul)(?:\s[^<>]*)?\/?>/gi;
+  /<\/?(?:a|b|big|code|del|em|font|i|img|ins|mark|s|script|small|span|strong|style|su[bp]|u)(?:\s[^<>]*)?\/?>|<!\[CDATA\[|\]\]>/gi;
+/** Behind one of these a page begins a new line. */
+const BREAK = /(?:\s*<\/?(?:br|center|div|h[1-6r]|li|ol|p|pre|t[dhr]|table|ul)(?:\s[^<>]*)?\/?>)+\s*/gi;
 const ESCAPE = /\\(?:u([\da-f]{4})|(['"]))/gi;
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -31,6 +33,6 @@ function characterOf(whole: string, decimal?: string, hex?: string, name = ""): 
 
 /** The text as a reader of the page, or the program, would see it. */
 export function decodeMarkup(text: string, coding: Coding): string {
-  if (coding === "html") return text.replace(TAG, "").replace(ENTITY, characterOf);
+  if (coding === "html") return text.replace(BREAK, " ").replace(TAG, "").replace(ENTITY, characterOf).trim();
   return text.replace(ESCAPE, (_whole, code, quote) => quote ?? String.fromCharCode(Number.parseInt(code, 16)));
 }

@@ -3,7 +3,7 @@
 import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec, numberOf } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
-import { FORMULA_ERROR, mangled, NO_VALUE, whole } from "../actions/mangled.ts";
+import { FORMULA_ERROR, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
 import { cleanText, quoted } from "../text.ts";
 import { markupIn } from "./markup.ts";
@@ -22,10 +22,26 @@ type Find = (text: string) => Flaw | undefined;
 /** An empty text would have been left out; this one would be read by everybody. */
 const NO_TEXT = whole(FORMULA_ERROR, NO_VALUE);
 
-const noText: Find = (text) =>
-  NO_TEXT.test(text)
-    ? damaged(`holds ${text}, which programs write where they have no text`, "Check why the export has no value there.")
-    : undefined;
+/** As a program keeps a text: `{"en":"Gala"}`, `[:en]Gala[:]`, `a:1:{s:2:"en";…`; or as a mail does: `=?UTF-8?Q?K=C3=B6ln?=`. */
+const PACKED_TEXT =
+  /^\{ *"[^"]*" *:|^\[ *[{"]|\[:[a-z]{2}\]|^[aOs]:\d+:[{"]|=\?[\w-]+\?[QB]\?|=[C-F][\dA-F]=[89AB][\dA-F]/;
+
+const noText: Find = (text) => {
+  if (NO_TEXT.test(text))
+    return damaged(
+      `holds ${text}, which programs write where they have no text`,
+      "Check why the export has no value there.",
+    );
+  const [left] = PLACEHOLDER.exec(text) ?? [];
+  if (left !== undefined)
+    return damaged(`holds ${cleanText(left, 40)}, which a script did not fill in`, "Check why the export left it.");
+  const [packed] = PACKED_TEXT.exec(text) ?? [];
+  if (packed === undefined) return undefined;
+  return damaged(
+    `holds ${cleanText(packed, 40)}, which is code and no text`,
+    "Export the text alone, as people read it.",
+  );
+};
 
 const damaged = (what: string, hint: string): Flaw => ({ rule: "text-looks-damaged", what, hint });
 
@@ -70,12 +86,23 @@ const lostLetter: Find = (text) => {
     : damaged(`holds ${cleanText(word, 40)}, with a question mark for a letter`, ENCODING);
 };
 
+/** UTF-8 that was read as windows-1251. */
+const CYRILLIC = "[РС][Ђ-ЏђѓєіїјљњћќўџґҐЁёІ№‚„…†‡€‰‹‘’“”•–—™›\u00a0-\u00bf]";
 /**
- * Other alphabets and encodings, read as windows-1252: `Çèìíèé` (Cyrillic), `Ýstanbul` and `Kýþ` (Turkish), `ó³ty` and
- * `£ód` (Polish), `CafŽ` (Mac). No language has four such letters in a row, but for one that is repeated (`jäääär`).
+ * Other alphabets and encodings, read as windows-1252 but for the last. No language has four such letters in a row, but for one
+ * that is repeated (`jäääär`).
  */
-const OTHER_ALPHABET =
-  /(?:(?!(\p{L})\1{2})[À-ÖØ-öø-ÿ]){4}|Ý(?=stanbul|zmir)|(?<=\p{L})þ(?!\p{L})|(?<=\p{L})[¡¢¤¥¦§¨©¬¯±³´¶¸¹¼½¾¿](?=\p{Ll})|£(?=\p{Ll})|(?<=\p{Ll})[À-ÖØ-ÞŠŽŸ](?!\p{L})/u;
+const OTHER_ALPHABET = new RegExp(
+  [
+    "(?:(?!(\\p{L})\\1{2})[À-ÖØ-öø-ÿ]){4}", // Çèìíèé
+    "Ý(?=stanbul|zmir)|(?<=\\p{L})þ(?!\\p{L})", // Kýþ
+    "(?<=\\p{L})[¡¢¤¥¦§¨©¬¯±³´¶¸¹¼½¾¿„Ÿ](?=\\p{Ll})|£(?=\\p{Ll})", // ó³ty, £ód, H„nde, MŸnchen
+    "(?<=\\p{Ll})[À-ÖØ-ÞŠŽŸ](?!\\p{L})", // CafŽ
+    "(?<=\\p{L})[\\u2500-\\u259f]|ƒ\\S{1,2}ƒ", // K├Âln; ƒRƒ“ƒT (Japanese)
+    `${CYRILLIC}${CYRILLIC}`, // РљРѕРЅ
+  ].join("|"),
+  "u",
+);
 
 const otherAlphabet: Find = (text) => {
   const [found] = OTHER_ALPHABET.exec(text) ?? [];
@@ -88,12 +115,11 @@ const otherAlphabet: Find = (text) => {
 const markup: Find = (text) => {
   const marked = markupIn(text);
   if (marked === undefined) return undefined;
-  const { found, decoded, coding } = marked;
-  const step = coding === undefined ? "Export it decoded." : `Add decode: ${coding} to its value, or export it so.`;
-  return damaged(
-    `holds ${cleanText(found, 20)}, which is code and no text`,
-    `It means ${quoted(decoded, 80)}. ${step}`,
-  );
+  const { found, decoded, codings } = marked;
+  const list = codings.length > 1 ? `[${codings.join(", ")}]` : codings.join("");
+  const step = list === "" ? "Export it decoded." : `Add decode: ${list} to its value, or export it so.`;
+  const meant = decoded === text ? "" : `It means ${quoted(decoded, 80)}. `;
+  return damaged(`holds ${cleanText(found, 20)}, which is code and no text`, meant + step);
 };
 
 /** Characters that steer a terminal or can't be seen. In an id none is allowed. */
@@ -198,8 +224,8 @@ export function flawsIn(draft: Draft, number: number): readonly Flaw[] {
   return flaw === undefined ? NONE : [{ text, ...flaw }];
 }
 
-/** One of these as a whole text of JSON. */
-const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"`, "u");
+/** One of these as a whole text of JSON, or a part of one. */
+const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"|\\{\\{|\\$\\{|\\[:`, "u");
 
 /** One flaw of each rule, with the text that it is in. */
 function flawsOfAttributes(draft: Draft): readonly Flaw[] {

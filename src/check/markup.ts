@@ -9,21 +9,27 @@ export interface Markup {
   /** The characters that show it. */
   readonly found: string;
   readonly decoded: string;
-  /** Undefined for percents, which no step decodes. */
-  readonly coding: Coding | undefined;
+  /** All that decode it; none for percents, which no step decodes. */
+  readonly codings: readonly Coding[];
 }
 
 /** The first trace of markup in a text for people; undefined in most. */
 export function markupIn(text: string): Markup | undefined {
   if (!/[&<\\%]/.test(text)) return undefined;
-  for (const coding of CODINGS) {
-    const decoded = decodeMarkup(text, coding);
-    const [found = ""] = (coding === "html" ? /&[#\w]+;|<[^>]*>/ : /\\\w*./).exec(text) ?? [];
-    if (decoded !== text) return { found, decoded, coding };
+  let decoded = text;
+  const codings = CODINGS.filter((coding) => {
+    const before = decoded;
+    decoded = decodeMarkup(before, coding);
+    return decoded !== before;
+  });
+  const [first] = codings;
+  if (first !== undefined) {
+    const [found = ""] = (first === "html" ? /&[#\w]+;|<[^>]*>/ : /\\(?:u\w{4}|.)/).exec(text) ?? [];
+    return { found, decoded, codings };
   }
   // An address is written with percents.
   const [, found] = PERCENT.test(text) ? (/(%[\da-f]{2})/i.exec(text) ?? []) : [];
-  return found === undefined ? undefined : { found, decoded: decodedPercents(text), coding: undefined };
+  return found === undefined ? undefined : { found, decoded: decodedPercents(text), codings: [] };
 }
 
 function decodedPercents(text: string): string {

@@ -69,13 +69,18 @@ export function refuseOther(file: InputFile, head: Buffer): void {
 
 const KINDS_OF_DATA: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["an e-mail address", /^[^\s@]+@[^\s@]+\.[^\s@]+$/],
+  ["a link", /^https?:\/\//i],
   ["a time", /^\d{4}-\d\d-\d\d(?:[T ].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:,? .*)?$|^\d{1,2}:\d\d(?::\d\d)?$/],
-  ["an amount", /^\p{Sc}?\s?-?\d[\d.,' ]*[.,]\d{1,2}(?:\s?\p{Sc}|\s?[A-Z]{3})?$/u],
+  // 1 May 2026; Fri, May 1, 2026 - 7:15 pm.
+  ["a time", /^(?:\p{L}{2,}\.?,? )?(?:\d{1,2}\.?[ -]\p{L}{3,}\.?[ -]|\p{L}{3,}\.? \d{1,2},? )\d{4}(?![^ ,])/u],
+  ["an amount", /^(?:\p{Sc}|[A-Z]{3})?\s?-?\d[\d.,' ]*[.,]\d{1,2}(?:\s?\p{Sc}|\s?[A-Z]{3})?$/u],
+  ["an id", /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$|^(?=.*\d)[\da-f]{16,}$/i],
 ];
 
 const kindOf = (cell: string) => KINDS_OF_DATA.find(([, pattern]) => pattern.test(cell))?.[0];
-/** `S-0` of `S-17`. */
-const shapeOf = (cell: string): string => cell.replace(/\d+/g, "0");
+/** `S-0` of `S-17`; of a code such as `K7QX2` its length. */
+const shapeOf = (cell: string): string =>
+  /^(?=(?:.*\d){2})[A-Z\d]{5,}$/.test(cell) ? `code ${cell.length}` : cell.replace(/\d+/g, "0");
 
 /** What a cell of a header holds that is data; it stands below it as well, if anything does. */
 function dataIn(cell: string, below: string | undefined): string | undefined {

@@ -26,7 +26,13 @@ describe("a header that is a row", () => {
     ["x,27.11.2026 19:15\ny,28.11.2026 20:15\n", "with a time in column 2"],
     ["GA,12.50\nVIP,40.00\n", "with an amount in column 2"],
     ["x,€12.50\ny,€40.00\n", "with an amount in column 2"],
+    ["x,EUR 12.50\ny,EUR 40.00\n", "with an amount in column 2"],
+    ["x\t1 May 2026\ny\t3. März 2026 9:05\n", "with a time in column 2"],
+    ['"x";"Fri, May 1, 2026 - 7:15 pm"\n"y";"Sat, May 2, 2026 - 12:05 am"\n', "with a time in column 2"],
+    ["x,https://shop.example/1\ny,https://shop.example/2\n", "with a link in column 2"],
     ["x,S-1\ny,S-2\n", "with an id like the one below it in column 2"],
+    ["x|K7QX2\ny|9PLM4\n", "with an id like the one below it in column 2"],
+    ["x,f47ac10b-58cc-4372-a567-0e02b2c3d479\ny,9b2d3c1e-0f4a-4b6e-8c7d-a1b2c3d4e5f6\n", "with an id in column 2"],
     ["a@example.com,one row only\n", "with an e-mail address in column 1"],
   ])("%j", async (text, message) => {
     expect(await headerOf(text)).toContain(message);
