@@ -8,6 +8,7 @@ import { type Problem, placeText } from "../actions/problem.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";
 import type { Mapped } from "../map/mapper.ts";
+import type { EachConfig } from "../map/source.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
@@ -34,12 +35,12 @@ export function createPreview(rowsPerFile: number) {
 /** As `--json` has it. */
 type PreviewDocument = ReturnType<ReturnType<typeof createPreview>["result"]>;
 
-function previewRow({ file, header, mapper }: MappedFile, row: Row, mapped: Mapped, problems: readonly Problem[]) {
-  const source = file.name;
+function previewRow(from: MappedFile, row: Row, mapped: Mapped, problems: readonly Problem[]) {
+  const source = from.file.name;
   return {
     source,
     line: row.line,
-    cells: cellsOf(row, header, new Set(mapper.understanding.used)),
+    cells: row.kind === "object" ? valuesOf(row, from) : cellsOf(row, from),
     actions: mapped.kind === "actions" ? mapped.drafts.map(itemOf) : [],
     /** Why the row gives no action. */
     ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
@@ -52,16 +53,39 @@ interface Cell {
   readonly value: string;
 }
 
+/** The keys that are used and not empty; of the items of a list, what each of them holds. */
+function valuesOf(row: Extract<Row, { kind: "object" }>, { source, mapper }: MappedFile): readonly Cell[] {
+  const exact = withExactNumbers(row);
+  const outer = itemsAt(exact, pathOf(source?.each)).map((item) => ({ item, outer: item }));
+  const ofActions = (source?.actions ?? []).flatMap((entry) =>
+    Object.values(entry).map((action) => pathOf(action?.each)),
+  );
+  const inner = [...new Set(ofActions)].flatMap((path) =>
+    [exact, ...outer].flatMap((around) => itemsAt(around, path).map((item) => ({ item }))),
+  );
+  return mapper.understanding.used.flatMap((column) => {
+    const texts = [[exact], inner, outer].map((holders) => holders.flatMap((holder) => textAt(holder, column)));
+    const [found] = texts.filter(({ length }) => length > 0);
+    return found === undefined ? [] : [{ column, value: found.join(", ") }];
+  });
+}
+
+const pathOf = (each: EachConfig | undefined): string => (each !== undefined && "path" in each ? each.path : "");
+
+function itemsAt(value: unknown, path: string): readonly unknown[] {
+  const list = leafAt(value, path);
+  return Array.isArray(list) ? list : [];
+}
+
+function textAt(value: unknown, path: string): readonly string[] {
+  const leaf = leafAt(value, path) ?? undefined;
+  return leaf === undefined ? [] : [textOf(leaf)];
+}
+
 /** The columns that are used and not empty. */
-function cellsOf(row: Row, header: readonly string[] | undefined, used: ReadonlySet<string>): readonly Cell[] {
-  if (row.kind === "object") {
-    const exact = withExactNumbers(row);
-    return [...used].flatMap((column) => {
-      const value = leafAt(exact, column);
-      return value === undefined || value === null ? [] : [{ column, value: textOf(value) }];
-    });
-  }
+function cellsOf(row: Row, { header, mapper }: MappedFile): readonly Cell[] {
   if (row.kind !== "cells" || header === undefined) return [];
+  const used = new Set(mapper.understanding.used);
   return header.flatMap((name, at) => {
     const value = row.cells[at]?.trim() ?? "";
     if (!used.has(name) || value === "") return [];

@@ -106,7 +106,7 @@ function blockOf(tally: Tally, fresh: number, { decidedAt, namesPerson }: Found,
 
 /** `Set at tickets.config.yaml:14.`; nothing where no source decides. */
 function describePlaces(problems: readonly Problem[], decidedAt: Found["decidedAt"]): readonly string[] {
-  const places = new Set(problems.flatMap((problem) => decidedAt(problem) ?? []));
+  const places = new Set(problems.flatMap((problem) => decidedAt(problem)));
   return places.size === 0 ? [] : [`Set at ${[...places].slice(0, EXAMPLES).join(", ")}.`];
 }
 

@@ -110,22 +110,28 @@ const orderOf = ({ options }: Run, lanes: number): string =>
 
 /** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
 function resultOf(summary: Summary): string {
-  const { state, actions, resumed } = summary;
+  const { state, actions } = summary;
   if (state === "published") return `${number(actions.notSent)} published`;
   if (state === "dry run") return `dry run, ${number(actions.notSent)} to send`;
-  const wrong = tilesOf(summary).filter(({ name, value }) => name !== "accepted" && value > 0);
-  if (wrong.length > 0) return wrong.map(({ name, value }) => `${number(value)} ${name}`).join(", ");
+  const [accepted, ...others] = tilesOf(summary).filter(({ name, value }) => name === "accepted" || value > 0);
+  if (others.length > 0) return others.map(({ name, value }) => `${number(value)} ${name}`).join(", ");
   if (state === "adopted") return `${number(actions.alreadySent)} recorded as already sent`;
-  if (actions.accepted > 0) return `${number(actions.accepted)} accepted`;
-  return resumed === null ? "nothing new" : "an earlier run finished, nothing new";
+  return accepted === undefined || accepted.value === 0 ? "nothing new" : `${number(accepted.value)} accepted`;
 }
 
-/** What was not sent counts invalid rows too, and leaves out what was sent already. Each links to the section that says more. */
-function tilesOf({ rows, actions }: Summary): readonly Tile[] {
-  const { accepted, rejected, inDoubt, notSent, changed, late, unclear } = actions;
+/**
+ * With what the runs came to that were finished first. What was not sent counts invalid rows too, and leaves out what was sent
+ * already. Each links to the section that says more.
+ */
+function tilesOf({ rows, actions, resumed }: Summary): readonly Tile[] {
+  const runs = [actions];
+  for (let earlier = resumed; earlier !== null; earlier = earlier.resumed) runs.push(earlier.actions);
+  const sumOf = (count: "accepted" | "rejected" | "inDoubt"): number => runs.reduce((sum, run) => sum + run[count], 0);
+  const { notSent, changed, late, unclear } = actions;
+  const inDoubt = sumOf("inDoubt");
   return [
-    { name: "accepted", value: accepted, tone: "good", leadsTo: ["events"] },
-    { name: "rejected", value: rejected, tone: "bad", leadsTo: ["rejected"] },
+    { name: "accepted", value: sumOf("accepted"), tone: "good", leadsTo: ["events"] },
+    { name: "rejected", value: sumOf("rejected"), tone: "bad", leadsTo: ["rejected"] },
     ...(inDoubt === 0 ? [] : [{ name: "in doubt", value: inDoubt, tone: "doubt", leadsTo: ["doubts"] } as const]),
     {
       ...{ name: "not sent", tone: "warning", leadsTo: ["problems", "doubts"] },
@@ -167,7 +173,7 @@ function verdictOf(summary: Summary, inFlight: number, why: readonly string[], c
   const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
   return {
     tone: isDoubtful ? "doubt" : isUnderWay ? "warning" : (TONES[exitCode] ?? "bad"),
-    text: isDoubtful ? DOUBT : inFlight > 0 ? "The run is being sent." : HEADLINES[state](exitCode),
+    text: headlineOf(summary, inFlight),
     lines: [
       ...why,
       ...(resumed === null ? [] : [`Run ${resumed.run} came first: ${describeActions(resumed.actions)}.`]),
@@ -179,7 +185,12 @@ function verdictOf(summary: Summary, inFlight: number, why: readonly string[], c
   };
 }
 
-const DOUBT = "Some actions are in doubt: the service may or may not have them.";
+function headlineOf({ state, exitCode, resumed, actions }: Summary, inFlight: number): string {
+  if (actions.inDoubt > inFlight) return "Some actions are in doubt: the service may or may not have them.";
+  if (inFlight > 0) return "The run is being sent.";
+  if (state === "nothing new" && resumed !== null) return "An earlier run was finished; nothing else was new.";
+  return HEADLINES[state](exitCode);
+}
 
 const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES.ok]: "good",

@@ -47,7 +47,7 @@ export interface CheckedInput {
   /** Something changed that no earlier command has shown. */
   readonly isNews: boolean;
   /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
-  readonly decidedAt: (problem: Problem) => string | undefined;
+  readonly decidedAt: (problem: Problem) => readonly string[];
   /** Whether the field or column of a problem names a person. */
   readonly namesPerson: (problem: Pick<Problem, "source" | "field">) => boolean;
 }

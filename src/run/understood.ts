@@ -1,11 +1,11 @@
 /** How the inputs were understood: what of that is new, and where the config decides a field. */
 
 import { createHash } from "node:crypto";
+import { ACTION_NAMES, acceptedFields } from "../actions/actions.ts";
 import { isFieldName, isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
-import type { ConfigPath } from "../config/document.ts";
 import { publicName } from "../map/columns.ts";
 import { personalColumns } from "../map/personal-columns.ts";
 import type { Understood } from "../plan/look.ts";
@@ -56,21 +56,29 @@ export function namingPersons(config: Config, inputs: readonly UnderstoodInput[]
     field !== undefined && (isPersonal(field) || columns.get(file)?.has(field) === true);
 }
 
-/** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
+/**
+ * Where the config decides about the field of a problem, as `tickets.config.yaml:14`; of one that names no action, in each
+ * action that takes the field. A constant is checked with the config, so it is named only where there is nothing else.
+ */
 export function decidingPlaces(config: Config, inputs: readonly UnderstoodInput[], cwd: string) {
   const sources = new Map(inputs.map(({ file, source }) => [file.name, source]));
-  return ({ source: file, field, action }: Pick<Problem, "source" | "field" | "action">): string | undefined => {
+  return ({ source: file, field, action }: Pick<Problem, "source" | "field" | "action">): readonly string[] => {
     const source = sources.get(file);
-    if (source === undefined || field === undefined || !isFieldName(field)) return undefined;
-    const base = ["sources", source];
-    const entries = (config.sources[source]?.actions ?? []).flatMap((entry, at) =>
-      Object.keys(entry).map((kind): ConfigPath => [...base, "actions", at, kind, "fields", field]),
+    if (source === undefined || field === undefined || !isFieldName(field)) return [];
+    const { actions = [], fields } = config.sources[source] ?? {};
+    const found = actions.flatMap((entry, at) =>
+      ACTION_NAMES.flatMap((name) => {
+        const isMeant = action === undefined ? acceptedFields(name).includes(field) : name === action;
+        if (!isMeant || !Object.hasOwn(entry, name)) return [];
+        const own = entry[name]?.fields?.[field];
+        const rule = own ?? fields?.[field];
+        const path = own === undefined ? ["fields", field] : ["actions", at, name, "fields", field];
+        const origin = originOf(config, ["sources", source, ...path]);
+        return origin === undefined ? [] : [{ origin, isConstant: typeof rule === "string" && !rule.includes("{") }];
+      }),
     );
-    const own = entries.filter((path) => action === undefined || path.includes(action));
-    for (const path of [...own, [...base, "fields", field]]) {
-      const origin = originOf(config, path);
-      if (origin !== undefined) return displayOrigin(origin, cwd);
-    }
-    return undefined;
+    const varying = found.filter(({ isConstant }) => !isConstant);
+    const origins = (varying.length > 0 ? varying : found).map(({ origin }) => displayOrigin(origin, cwd));
+    return [...new Set(origins)];
   };
 }

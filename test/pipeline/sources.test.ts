@@ -350,6 +350,23 @@ describe("an array of rows on one line", () => {
     ]);
   });
 
+  test("a preview shows what stands in the items of lists", async () => {
+    const config = `sources:
+  orders:
+    match: "orders.json"
+    each: {path: lines}
+    actions:
+      - scannedTicket: {each: {path: item.tickets}, fields: {ticketId: "{item.code}-{outer.gate}", orderTime: "{at}"}}
+`;
+    const lines = [
+      { gate: "N", tickets: [{ code: "x1" }, { code: "x2" }] },
+      { gate: "S", tickets: [] },
+    ];
+    const field = await openWith("orders.json", [{ at: "2026-11-01T10:00:00Z", lines }], config);
+    const { out } = await field.ask("plan", { files: ["orders.json"], preview: 9 });
+    for (const shown of [/^at +2026/m, /^item\.code +x1, x2/m, /^outer\.gate +N, S/m]) expect(out).toMatch(shown);
+  });
+
   test("may be a list in an object, which the source names", async () => {
     const page = { meta: { next: null }, data: rows.slice(0, 3) };
     const config = "sources: {page: {match: page.json, rows: data, action: soldTicket}}\n";

@@ -89,6 +89,10 @@ test("of a field that is missing, the place is in the action that lacks it", asy
   await field.write("guests.csv", "ID,Type,Buyer,New\nT1,sale,u1,\nT1,resale,u1,\n");
   const { out } = await field.ask("validate", { files: ["guests.csv"] });
   expect(out).toMatch(/^field-required: guests\.csv:3 .* Set at tickets\.config\.yaml:11\.$/m);
+  // A value may be of any action that takes the field.
+  await field.write("guests.csv", "ID,Type,Buyer,New\nT1,sale,u1,\nT1,resale,u1,NULL\u0001\n");
+  const { out: ofValue } = await field.ask("validate", { files: ["guests.csv"] });
+  expect(ofValue).toMatch(/guests\.csv:3 userId: .* Set at tickets\.config\.yaml:8, tickets\.config\.yaml:11\.$/m);
 });
 
 test("an event that nothing registers is one problem, whatever number of rows name it", async () => {

@@ -177,8 +177,11 @@ describe("the report of a stream", () => {
     field.setFaults();
     const { summary } = await field.stream(["events.csv"], { report: "report.html" });
     expect(present(summary)).toMatchObject({ state: "nothing new", next: null });
-    const text = textOf(await field.read("report.html"));
-    expect(text).toContain("Nothing new: nothing of this input was sent.");
+    const report = await field.read("report.html");
+    const text = textOf(report);
+    expect(titleOf(report)).toMatch(/: 21 accepted$/);
+    expect(tilesOf(report)).toEqual({ accepted: 21, rejected: 0, "not sent": 0 });
+    expect(text).toContain("An earlier run was finished; nothing else was new.");
     expect(text).toContain(`Run ${present(stopped.summary).run} came first: 21 actions: 21 accepted.`);
   });
 
