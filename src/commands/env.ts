@@ -181,13 +181,10 @@ function asText(
   return `${name}  (${displayOrigin(from, shown.cwd)})\n${withOrigins(rows, shown)}\n${lines.join("")}`;
 }
 
-/** `PostgreSQL 15.18, TLSv1.3, each commit on its disk` */
-function describeServer({ version, tls, forgetful, standbys }: ServerFacts): string {
-  const safe =
-    forgetful !== ""
-      ? `may forget what it has confirmed (${forgetful})`
-      : `each commit on its disk${standbys === "" ? "" : ` and on the standby ${cleanText(standbys, 200)}`}`;
-  return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", safe].join(", ");
+/** `PostgreSQL 15.18, each commit on its disk` */
+function describeServer({ version, standbys }: ServerFacts): string {
+  const standby = standbys === "" ? "" : ` and on the standby ${cleanText(standbys, 200)}`;
+  return `PostgreSQL ${cleanText(version, 60)}, each commit on its disk${standby}`;
 }
 
 function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, shown: Shown): string {

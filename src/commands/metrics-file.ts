@@ -13,7 +13,7 @@ export interface Metrics {
   /** The last `stream` or `resume`; undefined before the first one. */
   readonly last: SendingEnd | undefined;
   /** Undefined where the ledger can't be read, or lacks runs that were sent from here: it can't say that nothing is in doubt. */
-  readonly ledger: Pick<Status, "succeeded" | "runs" | "size" | "team"> | undefined;
+  readonly ledger: Pick<Status, "succeeded" | "runs" | "bytes" | "team"> | undefined;
 }
 
 type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
@@ -85,13 +85,9 @@ const METRICS: Readonly<Record<string, Metric>> = {
     help: "Actions of open runs that are still to be sent; absent where the ledger is one machine's alone.",
     value: ({ ledger }) => ledger?.team?.lanes.reduce((sum, { actions }) => sum + actions, 0),
   },
-  tickets_last_minute_actions: {
-    help: "Actions that were answered within the last minute, on all machines; absent where the ledger is one machine's alone.",
-    value: ({ ledger }) => ledger?.team?.lastMinute,
-  },
   tickets_ledger_size_bytes: {
     help: "Size of the ledger on disk.",
-    value: ({ ledger }) => ledger?.size.bytes,
+    value: ({ ledger }) => ledger?.bytes,
   },
 };
 

@@ -81,7 +81,6 @@ function toDocument({ succeeded, failed, unstarted, runs, team, holder }: Status
         lanes: lanesOf(team, worker).map(laneOf),
       })),
       lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: isHeld(team, lane) })),
-      lastMinute: team.lastMinute,
     }),
   };
 }
@@ -152,7 +151,7 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
 
 /** Who sends what on all machines, where several may, and how much is left. */
 function sayTeam(team: Team, surface: Surface): void {
-  const { workers, lanes, lastMinute } = team;
+  const { workers, lanes } = team;
   sayWorkers("Sending now", workers.filter(isThere), team, surface);
   const gone = workers.filter((worker) => !isThere(worker));
   sayWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
@@ -160,9 +159,7 @@ function sayTeam(team: Team, surface: Surface): void {
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
   const free = lanes.filter((lane) => !isHeld(team, lane)).length;
   const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
-  surface.out(
-    `\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}; ${number(lastMinute)} answered in the last minute.\n`,
-  );
+  surface.out(`\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}.\n`);
 }
 
 function sayWorkers(title: string, workers: readonly Worker[], team: Team, { time, columns, out }: Surface): void {

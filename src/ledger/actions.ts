@@ -3,7 +3,6 @@
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
 import type { Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
-import { ACTIONS, CORRECTED, SPELLINGS } from "./schema.ts";
 import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
@@ -19,6 +18,12 @@ export const identities = (actions: readonly Identity[]): Rows => ({
 export const IS_WANTED = raw(
   "actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark",
 );
+
+const COLUMNS = {
+  ...KEY,
+  ...({ content: "text", time: "int", event: "text", owner: "text", run: "int", chunk: "int", place: "int" } as const),
+  ...({ position_run: "int", position_seq: "int" } as const),
+};
 
 const toRow = (run: number, action: NewAction): readonly Value[] => {
   const { time, event = null, owner = null, chunk = null, place = null, seq } = action;
@@ -43,13 +48,10 @@ export async function insertActions(
   onConflict = "",
 ): Promise<void> {
   if (actions.length === 0) return;
-  await session.insert(
-    ACTIONS,
-    actions.map((action) => toRow(run, action)),
-    onConflict,
-  );
-  const spellings = actions.flatMap(({ normal, subject }) => (normal === undefined ? [] : [[normal, subject]]));
-  if (spellings.length > 0) await session.insert(SPELLINGS, spellings, "ON CONFLICT DO NOTHING");
+  await session.insert("actions", { columns: COLUMNS, rows: actions.map((action) => toRow(run, action)) }, onConflict);
+  const rows = actions.flatMap(({ normal, subject }) => (normal === undefined ? [] : [[normal, subject]]));
+  const spellings = { columns: { normal: "text", subject: "text" }, rows } as const;
+  if (rows.length > 0) await session.insert("spellings", spellings, "ON CONFLICT DO NOTHING");
 }
 
 /** What is known of it is what the row says now; who sent it stays. */
@@ -99,7 +101,7 @@ export async function noteCorrected(session: Session, corrected: readonly Correc
     WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)
     AND NOT EXISTS (SELECT 1 FROM actions WHERE ${IS_CORRECTED})`);
   const rows = corrected.map((action) => [action.digest, ...partsOf(action)]);
-  await session.insert(CORRECTED, rows, "ON CONFLICT DO NOTHING");
+  await session.insert("corrected", { columns: { digest: "text", ...KEY }, rows }, "ON CONFLICT DO NOTHING");
 }
 
 const IS_CORRECTED = raw(

@@ -9,7 +9,7 @@ import { QUESTION_STATES } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
-import type { Claim, Pace } from "./workers.ts";
+import type { Claim } from "./workers.ts";
 
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(
@@ -75,14 +75,9 @@ async function noteEnd(
 
 const VANISHED = "the process ended before the answer came";
 
-/** What nobody can be waiting for any more is in doubt. @param also which chunks. */
-export async function doubtVanished(
-  session: Session,
-  run: number,
-  at: string,
-  also: Sql = sql``,
-): Promise<readonly Chunk[]> {
-  const over = sql`run = ${run} AND state = 'sending'${also} AND NOT EXISTS (SELECT 1 FROM attempts
+/** What nobody can be waiting for any more is in doubt. */
+export async function doubtVanished(session: Session, run: number, at: string): Promise<readonly Chunk[]> {
+  const over = sql`run = ${run} AND state = 'sending' AND NOT EXISTS (SELECT 1 FROM attempts
     WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${session.dialect.now})`;
   const doubted: Chunk[] = [];
   for (const { chunk } of await selectChunks(session, over)) {
@@ -115,40 +110,16 @@ export async function holdsLane(session: Session, { run, lane, fence }: Claim): 
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 async function obstacleTo(
   session: Session,
-  { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
+  { claim: { run, lane, fence }, mostRejected }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  const { dialect } = session;
-  const held = await first<{ may: number | boolean; rejected: number; ms: number }>(
+  const held = await first<{ may: number | boolean; rejected: number }>(
     session,
-    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
-        (SELECT not_before_ms - ${dialect.now} FROM pace) AS ms
-      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected
+      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${session.dialect.forUpdate}`,
   );
   if (held === undefined) return "taken";
   if (!held.may) return "waits";
-  if (pace === undefined) return undefined;
-  if (held.rejected > pace.mostRejected) return { rejected: held.rejected };
-  const waitMs = await takeTurn(session, pace, held.ms);
-  return waitMs > 0 ? waitMs : undefined;
-}
-
-/** Actions a request holds at most (spec.md). */
-const MOST_ACTIONS = 5000;
-
-/**
- * Returns how many milliseconds to wait. 0: these actions may leave now, and the next ones wait for their share of the rate. A wait
- * longer than anybody may ask for comes of a clock that was set back, as when another server takes the place of the first.
- */
-async function takeTurn(session: Session, { actions, rate, longestMs }: Pace, waitMs: number): Promise<number> {
-  const { now } = session.dialect;
-  const mostMs = Math.ceil(Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000));
-  if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${now} + ${mostMs}`);
-  if (waitMs > 0) return Math.min(waitMs, mostMs);
-  if (rate === undefined) return 0;
-  const share = Math.ceil((actions / rate) * 1000);
-  const taken = sql`UPDATE pace SET not_before_ms = ${now} + ${share} WHERE not_before_ms <= ${now}`;
-  // Another one may take its turn just now.
-  return (await session.run(taken)) === 1 ? 0 : 1;
+  return held.rejected > mostRejected ? { rejected: held.rejected } : undefined;
 }
 
 /**
@@ -185,7 +156,7 @@ async function keepLate(
 export const selectAttempts = (reader: Reader, where: Sql): Promise<readonly Attempt[]> =>
   select(
     reader,
-    sql`SELECT attempts.chunk, attempt, count, started_at, ended_at, class, attempts.http_status, attempts.detail, answer AS raw
+    sql`SELECT attempts.chunk, count, started_at, ended_at, class
       FROM attempts JOIN chunks ON chunks.run = attempts.run AND chunks.chunk = attempts.chunk
       WHERE ${where} ORDER BY started_at, attempts.chunk, attempt`,
   );

@@ -1,23 +1,14 @@
 /** Chunks in the tables: entered, read, led through their life and cut, each as part of a transaction. */
 
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { elementsOf } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Chunk, Origin } from "./ledger.ts";
-import {
-  fromStored,
-  type Outcome,
-  pack,
-  packJson,
-  packOrigins,
-  sha256,
-  toStored,
-  unpack,
-  unpackJson,
-  unpackOrigins,
-} from "./outcomes.ts";
+import type { Chunk, Item, Origin } from "./ledger.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
 const COLUMNS = raw(
@@ -217,3 +208,41 @@ export async function cutOut(
   await mustPass(session, run, chunk, state === "in doubt" || state === "refused" ? "cut" : "split");
   return part;
 }
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+/** With a checksum, by which a changed bit is noticed. */
+const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 } };
+
+const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
+const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
+const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(JSON.stringify(value)));
+const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** JSON has no integers as large as a time may be: such a one is kept as text. */
+export const packOrigins = (origins: readonly Origin[]): Promise<Uint8Array> =>
+  packJson(
+    origins.map((origin) => (typeof origin.time === "bigint" ? { ...origin, time: String(origin.time) } : origin)),
+  );
+
+export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
+  const origins = (await unpackJson(bytes)) as readonly (Origin & { readonly time?: unknown })[]; // by packOrigins
+  return origins.map((origin) => (typeof origin.time === "string" ? { ...origin, time: BigInt(origin.time) } : origin));
+}
+
+/** What became of an action, as it is stored. */
+export interface Outcome {
+  readonly outcome: Exclude<Item["outcome"], "not sent">;
+  readonly promise?: string | undefined;
+  readonly response?: string | undefined;
+}
+
+/** Of an action that was accepted, which most are, only the promise. */
+const toStored = (outcomes: readonly Outcome[]): string =>
+  JSON.stringify(
+    outcomes.map(({ outcome, promise, response }) => (outcome === "accepted" ? { promise } : { outcome, response })),
+  );
+const fromStored = (text: string): readonly Outcome[] =>
+  (JSON.parse(text) as readonly Partial<Outcome>[]).map((each) => ({ outcome: "accepted", ...each })); // by toStored

@@ -1,13 +1,7 @@
 /** What the ledger needs of a database. SQLite and PostgreSQL each have a driver. */
 
 import type { LockHolder, LockOptions } from "./ledger.ts";
-import type { Sql, Value } from "./sql.ts";
-
-/** A table that is filled in bulk, and the types of its columns. */
-export interface BulkTable {
-  readonly name: string;
-  readonly columns: Readonly<Record<string, "text" | "int">>;
-}
+import type { Rows, Sql } from "./sql.ts";
 
 export interface Session {
   readonly dialect: Dialect;
@@ -16,15 +10,13 @@ export interface Session {
   /** @returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
   /** Inserts rows. @param onConflict what stands behind them, such as `ON CONFLICT DO NOTHING`. @returns how many were inserted or changed. */
-  insert(table: BulkTable, rows: readonly (readonly Value[])[], onConflict?: string): Promise<number>;
+  insert(table: string, rows: Rows, onConflict?: string): Promise<number>;
 }
 
 /** What it is asked beside a transaction is asked statement by statement. */
 export interface Database extends Reader, AsyncDisposable {
   readonly place: string;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
-  /** Statements that see one state of the database. */
-  read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
    * All or nothing; after it resolves, it is on disk. The work is done again where it was cut short: it has no other effect than
    * on the database. `once`: it can't be done again, and fails instead.

@@ -4,7 +4,7 @@ import { elementsOf } from "../actions/json.ts";
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
 import { readBody } from "./chunk-life.ts";
-import { type Session, select } from "./database.ts";
+import { type Reader, select } from "./database.ts";
 import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
 import { selectRuns } from "./runs.ts";
 import { selectSettlements } from "./settle.ts";
@@ -15,31 +15,31 @@ import { readOutcomes } from "./steps.ts";
 type Spot = Pick<KnownAction, "run" | "chunk">;
 
 /** As `Ledger.about` says. */
-export async function findAbout(session: Session, id: string): Promise<readonly FoundAction[]> {
-  const known = await knownAs(session, id);
-  const spots: readonly Spot[] = [...known, ...(await otherChunks(session, id))];
-  const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
+export async function findAbout(reader: Reader, id: string): Promise<readonly FoundAction[]> {
+  const known = await knownAs(reader, id);
+  const spots: readonly Spot[] = [...known, ...(await otherChunks(reader, id))];
+  const runs = new Map((await selectRuns(reader, sql``)).map((run) => [run.number, run]));
   const found: FoundAction[] = [];
   for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
     const run = spot && runs.get(spot.run);
     if (run === undefined) continue;
-    if (spot?.chunk !== undefined) found.push(...(await itemsIn(session, run, spot.chunk, id)));
-    else found.push(...(await adoptedBy(session, run, known)));
+    if (spot?.chunk !== undefined) found.push(...(await itemsIn(reader, run, spot.chunk, id)));
+    else found.push(...(await adoptedBy(reader, run, known)));
   }
   return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
 }
 
-async function knownAs(session: Session, id: string): Promise<readonly KnownAction[]> {
+async function knownAs(reader: Reader, id: string): Promise<readonly KnownAction[]> {
   const subjects = ["e", "n", "t"].map((kind) => `${kind}:${id}`);
   // No index: it would cost every night what this costs once.
   const ofTickets = sql`event = ${id} AND subject NOT LIKE 'e:%'`;
-  return [...(await selectBySubject(session, subjects)), ...(await selectActions(session, sql`actions`, ofTickets))];
+  return [...(await selectBySubject(reader, subjects)), ...(await selectActions(reader, sql`actions`, ofTickets))];
 }
 
 /** Of what was rejected or abandoned only its chunk knows. */
-const otherChunks = (session: Session, id: string): Promise<readonly Spot[]> =>
+const otherChunks = (reader: Reader, id: string): Promise<readonly Spot[]> =>
   select(
-    session,
+    reader,
     sql`SELECT run, chunk FROM chunks WHERE rejected > 0 OR state = 'abandoned'
       UNION SELECT run, chunk FROM bodies WHERE ${holdsPromise(id)}`,
   );
@@ -52,14 +52,14 @@ const isAbout = ({ outcome, promise, origin: { subject, event } }: Item, id: str
   outcome !== "moved" && (promise === id || subject.slice(2) === id || event === id);
 
 /** Those actions of a chunk that are meant, with all that is known of them. */
-async function itemsIn(session: Session, run: Run, chunk: number, id: string): Promise<readonly FoundAction[]> {
+async function itemsIn(reader: Reader, run: Run, chunk: number, id: string): Promise<readonly FoundAction[]> {
   const { number, run: runId, environment, inputs } = run;
-  const { chunk: of, items } = await readOutcomes(session, number, chunk);
+  const { chunk: of, items } = await readOutcomes(reader, number, chunk);
   const meant = items.filter((item) => isAbout(item, id));
   if (meant.length === 0) return [];
-  const body = elementsOf((await readBody(session, number, chunk)) ?? Buffer.of());
-  const attempts = await selectAttempts(session, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
-  const settlements = await selectSettlements(session, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
+  const body = elementsOf((await readBody(reader, number, chunk)) ?? Buffer.of());
+  const attempts = await selectAttempts(reader, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
+  const settlements = await selectSettlements(reader, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
   return meant.map(({ origin, place: at, outcome, promise, response }) => {
     const { subject, kind, mark, line, seq } = origin;
     return {
@@ -71,11 +71,11 @@ async function itemsIn(session: Session, run: Run, chunk: number, id: string): P
 }
 
 async function adoptedBy(
-  session: Session,
+  reader: Reader,
   { number, environment }: Run,
   known: readonly KnownAction[],
 ): Promise<readonly FoundAction[]> {
-  const settlements = await selectSettlements(session, sql`run = ${number} AND chunk IS NULL`);
+  const settlements = await selectSettlements(reader, sql`run = ${number} AND chunk IS NULL`);
   return known
     .filter(({ run, chunk }) => run === number && chunk === undefined)
     .map(({ subject, kind, mark, run, runId, chunk, place, position }) => ({

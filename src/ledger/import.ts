@@ -3,13 +3,12 @@
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
 import { IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
-import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { cutOut, insertChunk, selectChunks } from "./chunk-life.ts";
 import { type Database, type Session, scalar } from "./database.ts";
 import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
-import { itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { sql } from "./sql.ts";
-import { storeAnswers } from "./steps.ts";
+import { readOutcomes, storeAnswers } from "./steps.ts";
 
 /** As `Ledger.importRuns` says. */
 export const importRuns = (database: Database, runs: readonly ImportedRun[]): Promise<void> =>
@@ -80,11 +79,9 @@ async function importGroup(session: Session, group: Group): Promise<number> {
 async function rejectedIn(session: Session, run: number, group: Group): Promise<ReadonlySet<number>> {
   const rejected = new Set<number>();
   if (group.every(({ outcome }) => outcome !== "rejected")) return rejected;
-  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
-    const { origins, outcomes } = await readWhole(session, run, chunk);
-    for (const { outcome, origin } of itemsOf(origins, outcomes, "not sent"))
+  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`))
+    for (const { outcome, origin } of (await readOutcomes(session, run, chunk)).items)
       if (outcome === "rejected") rejected.add(origin.seq);
-  }
   return rejected;
 }
 

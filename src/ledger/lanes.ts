@@ -3,7 +3,7 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (attempts.ts).
  */
 
-import { doubtVanished, mayBeSent } from "./attempts.ts";
+import { mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
 import { first, type Reader, scalar, select } from "./database.ts";
 import type { Postgres } from "./postgres.ts";
@@ -18,10 +18,7 @@ const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 export function workersOf(database: Postgres): Workers {
   const { now } = database.dialect;
   return {
-    async facts() {
-      const { version, tls, forgetful, standbys } = await database.facts();
-      return { version, tls, forgetful, standbys };
-    },
+    facts: () => database.facts(),
     async enter({ host, pid, command, silentMs }) {
       await database.endWhenSilent(silentMs);
       return await database.write(async (session) => {
@@ -37,7 +34,7 @@ export function workersOf(database: Postgres): Workers {
       if (left === true) await database.endWhenSilent(0);
     },
     team: () => readTeam(database, now),
-    openLanes: (run) => selectLanes(database, now, sql`chunks.run = ${run}`),
+    openLanes: (run) => selectLanes(database, sql`chunks.run = ${run}`),
     async claim({ run, lane, worker }) {
       const name = lockOf(run, lane);
       if (!(await database.tryFenced(name))) return undefined;
@@ -48,7 +45,6 @@ export function workersOf(database: Postgres): Workers {
             ON CONFLICT (run, lane) DO UPDATE SET fence = lanes.fence + 1, worker = excluded.worker, claimed_ms = excluded.claimed_ms
             RETURNING fence`,
         );
-        await doubtVanished(session, run, new Date().toISOString(), sql` AND lane = ${lane}`);
         const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
         return (await first(session, sending)) === undefined ? taken : undefined;
       });
@@ -64,25 +60,19 @@ export function workersOf(database: Postgres): Workers {
       await database.unlock(lockOf(run, lane));
     },
     maySend: async (run) => (await first(database, mayBeSent(run))) !== undefined,
-    async putOff(ms) {
-      await database.write((session) =>
-        session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),
-      );
-    },
     woken: (waitMs, signal) => database.woken(waitMs, signal),
   };
 }
 
 /** The longest first, so that no long one is left in the end. */
-const selectLanes = (reader: Reader, now: Sql, where: Sql): Promise<readonly (OpenLane & { run: string })[]> =>
+const selectLanes = (reader: Reader, where: Sql): Promise<readonly (OpenLane & { run: string })[]> =>
   select(
     reader,
     sql`SELECT runs.id AS run, chunks.lane, min(stage) AS stage, sum(count) AS actions,
         sum(CASE chunks.state WHEN 'sending' THEN count ELSE 0 END) AS in_flight,
-        greatest(0, coalesce(max(limit_ms) - ${now}, 0)) AS over_in_ms, max(lanes.worker) AS worker
+        max(lanes.worker) AS worker
       FROM chunks JOIN runs ON runs.number = chunks.run
         LEFT JOIN lanes ON lanes.run = chunks.run AND lanes.lane = chunks.lane
-        LEFT JOIN attempts ON attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND attempts.ended_at IS NULL AND chunks.state = 'sending'
       WHERE chunks.state IN ${words(OPEN_STATES)} AND ${where}
       GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
   );
@@ -94,12 +84,6 @@ async function readTeam(reader: Reader, now: Sql): Promise<Team> {
         greatest(0, ${now} - seen_ms) AS seen_ago_ms
       FROM workers WHERE left_ms IS NULL AND seen_ms > ${now} - ${SHOWN_MS} ORDER BY worker`,
   );
-  const lanes = await selectLanes(reader, now, sql`runs.state = 'open'`);
-  const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
-  const lastMinute = await scalar<number>(
-    reader,
-    sql`SELECT sum(count) FROM chunks JOIN runs ON runs.number = chunks.run
-      WHERE (ended_at IS NULL OR ended_at > ${aMinuteAgo}) AND chunks.state = 'answered' AND answered_at > ${aMinuteAgo}`,
-  );
-  return { workers, lanes, lastMinute: lastMinute ?? 0 };
+  const lanes = await selectLanes(reader, sql`runs.state = 'open'`);
+  return { workers, lanes };
 }

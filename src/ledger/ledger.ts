@@ -6,7 +6,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import type { ChunkState } from "./chunks.ts";
-import type { Claim, Pace, Workers } from "./workers.ts";
+import type { Claim, Workers } from "./workers.ts";
 
 /** An action's identity is its subject, its kind and its mark (src/actions/identity.ts). */
 export interface Identity {
@@ -225,18 +225,14 @@ export interface Outcomes {
   readonly rows: readonly string[] | undefined;
 }
 
+/** What else is known of one is for people: in the table, an answer that did not decide stands as it came. */
 export interface Attempt {
   readonly chunk: number;
-  readonly attempt: number;
   readonly count: number;
   readonly startedAt: string;
   /** Undefined where no end is known. */
   readonly endedAt: string | undefined;
   readonly class: string | undefined;
-  readonly httpStatus: number | undefined;
-  readonly detail: string | undefined;
-  /** An answer that did not decide, as it came. */
-  readonly raw: Uint8Array | undefined;
 }
 
 export interface Settlement extends By {
@@ -385,18 +381,15 @@ export interface Answered extends Under {
 export interface Intent {
   readonly chunk: number;
   readonly at: string;
-  /** Of a worker: its claim on the lane, and how long its request may take. */
-  readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly pace?: Pace } | undefined;
+  /** Of a worker: its claim on the lane, how long its request may take, and how many actions may be rejected before nobody sends. */
+  readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly mostRejected: number } | undefined;
 }
 
 export interface Stepped {
   /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
   readonly attempt: number | undefined;
-  /**
-   * `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions; a
-   * number: milliseconds before which nobody sends.
-   */
-  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | number | undefined;
+  /** `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions. */
+  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | undefined;
   /** False where the attempt had been given up before its answer came: it was kept for a person and decided nothing. */
   readonly isStored: boolean;
   /** Number of the chunk that holds the actions in doubt, where the answer left some. */
@@ -432,7 +425,6 @@ export interface LockOptions {
   readonly onWait?: ((holder: LockHolder | undefined) => void) | undefined;
 }
 
-/** The runs. */
 export interface Runs {
   /**
    * Puts a run, its chunks and its actions into the ledger, or nothing. After this resolves, the input may vanish: what is
@@ -456,9 +448,7 @@ export interface Runs {
   counts(run: number): Promise<RunCounts>;
   /** A command begins to send the run, or has sent some of it. @returns how often that was noted, with this time. */
   noteSending(run: number): Promise<number>;
-  /**
-   * The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on.
-   */
+  /** The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on. */
   noteStop(run: number, stop: { readonly exitCode: number; readonly paused?: By | null | undefined }): Promise<void>;
   /**
    * Nothing of it is left to send: it is finished, or abandoned once its rejects are written. Takes no lock.
@@ -470,7 +460,7 @@ export interface Runs {
   prune(before: string): Promise<number>;
 }
 
-/** The life of chunks: what their sender notes. */
+/** What a sender notes of its chunks. */
 export interface Chunks {
   /** In the order in which they are sent. */
   chunks(
@@ -490,9 +480,8 @@ export interface Chunks {
    */
   body(run: number, chunk: number): Promise<Uint8Array | undefined>;
   /**
-   * What became of a chunk and that the next is about to leave: one commit. After this resolves both are on disk. Rejected
-   * actions are forgotten, row texts dropped where all was accepted. Actions that an answer
-   * leaves in doubt become a chunk of their own, in doubt.
+   * What became of a chunk and that the next is about to leave: one commit. Rejected actions are forgotten, row texts dropped where
+   * all was accepted. Actions that an answer leaves in doubt become a chunk of their own, in doubt.
    */
   advance(
     run: number,
@@ -538,7 +527,6 @@ export interface Settling {
   settlements(run: number): Promise<readonly Settlement[]>;
 }
 
-/** What was entered. */
 export interface Actions {
   /** All that is known of these subjects, in the order of (subject, position). Ask some thousand at a time, in code point order. */
   actionsOf(subjects: readonly string[]): Promise<readonly KnownAction[]>;
@@ -548,7 +536,6 @@ export interface Actions {
   corrected(digests: readonly string[]): Promise<readonly Corrected[]>;
 }
 
-/** What is noted beside the runs. */
 export interface Notes {
   guard(source: string): Promise<readonly Guard[]>;
   /** Of a night that entered nothing. */

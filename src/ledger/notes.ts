@@ -4,7 +4,6 @@ import { EXIT_CODES } from "../failure.ts";
 import { noteCorrected } from "./actions.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
 import type { Guard, Invocation, Learnt, Notes, Output, Statuses } from "./ledger.ts";
-import { STATUSES, WARNINGS } from "./schema.ts";
 import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
@@ -77,7 +76,8 @@ export const noteMethods = (database: Database): Notes => ({
       );
       await session.run(sql`DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ${KEPT}`);
       const rows = shown.map((digest) => [digest, startedAt]);
-      if (rows.length > 0) await session.insert(WARNINGS, rows, "ON CONFLICT DO NOTHING");
+      const warnings = { columns: { digest: "text", reported_at: "text" }, rows } as const;
+      await session.insert("warnings", warnings, "ON CONFLICT DO NOTHING");
     }),
   lastInvocation: async (commands, how) => {
     const ended = how === undefined ? sql`` : ENDED[how];
@@ -107,8 +107,9 @@ export const statusMethods = (database: Database): Statuses => ({
   noteStatuses: (run, statuses, at) =>
     database.write(async (session) => {
       const rows = statuses.map(({ chunk, place, status }) => [run, chunk, place, status, at]);
+      const columns = { run: "int", chunk: "int", place: "int", status: "text", since: "text" } as const;
       const again = "ON CONFLICT (run, chunk, place) DO UPDATE SET status = excluded.status, since = excluded.since";
-      if (rows.length > 0) await session.insert(STATUSES, rows, again);
+      await session.insert("statuses", { columns, rows }, again);
     }),
   countStatuses: async (run) => {
     const rows = await database.all<{ status: string; n: number }>(

@@ -62,7 +62,7 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...actionMethods(database),
       ...noteMethods(database),
       ...statusMethods(database),
-      about: (id) => database.read((session) => findAbout(session, id)),
+      about: (id) => findAbout(database, id),
       importRuns: (runs) => importRuns(database, runs),
       importActions: (lines) => importLines(database, lines),
       bytes: () => database.bytes(),

@@ -27,8 +27,7 @@ const isFromServer = (cause: Error): boolean => "severity" in cause && cause.sev
 
 /** The driver gives these no code. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
-  [/does not support SSL/, "NO_TLS"],
-  [/client password must be/, "NO_PASSWORD"],
+  [/does not support SSL|client password must be/, "NOLOGIN"],
   [/Connection terminated|Client was closed|not queryable/i, "08006"],
 ];
 
@@ -66,21 +65,13 @@ interface Words {
   readonly isUsage?: true;
 }
 
-const ADDRESS = "The URL names host, port, user, password and database; tickets env says where it is read from.";
-
 /** The first that fits counts. */
 const WORDS: readonly Words[] = [
   {
-    code: /^28/,
-    what: "authentication failed: …",
-    hint: `Check the user and the password in the URL, and what pg_hba.conf allows. ${ADDRESS}`,
-    isUsage: true,
-  },
-  { code: /^NO_PASSWORD/, what: "the server asks for a password, and the URL has none", hint: ADDRESS, isUsage: true },
-  {
-    code: /^3D000/,
-    what: "there is no such database: …",
-    hint: `Create it, or name another. ${ADDRESS}`,
+    // No such user, password or database; no TLS, or a certificate that nobody vouches for.
+    code: /^(?:28|3D000|NOLOGIN|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
+    what: "…",
+    hint: "Check user, password and database in the URL (tickets env says where it is read from), and what pg_hba.conf allows. NODE_EXTRA_CA_CERTS names a file with the authority of the server's certificate; where nobody else can listen, ?sslmode=disable does without TLS.",
     isUsage: true,
   },
   {
@@ -92,23 +83,6 @@ const WORDS: readonly Words[] = [
     code: /^25006/,
     what: "the server takes no writes: it is a standby, or was set to read only",
     hint: "Have the URL name the primary, or all servers of the cluster, with commas between them.",
-  },
-  {
-    code: /^XX00[12]/,
-    what: "the database is damaged: …",
-    hint: "Restore it from a backup; what it then lacks is noticed before anything is sent.",
-  },
-  {
-    code: /^NO_TLS/,
-    what: "the server has no TLS",
-    hint: "Give it a certificate. Or, where nobody else can listen, end the URL with ?sslmode=disable.",
-    isUsage: true,
-  },
-  {
-    code: /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
-    what: "TLS with the server fails: …",
-    hint: "NODE_EXTRA_CA_CERTS names a file with the authority that vouches for the server's certificate, which has to name the host of the URL.",
-    isUsage: true,
   },
   {
     code: /^(?:08|57P0|E[A-Z])/,
@@ -161,6 +135,8 @@ export const takenMeanwhile = (place: string): Failure =>
 /** What the server is, as `FACTS` finds it. */
 export interface Facts extends ServerFacts {
   readonly encoding: string;
+  /** Settings by which it may forget what it has confirmed, such as `fsync = off`; empty for none. */
+  readonly forgetful: string;
   /** A server that is made the primary begins another one; null while it is a standby. */
   readonly timeline: string | null;
 }
@@ -169,8 +145,7 @@ export const FACTS = `SELECT current_setting('server_version') AS version, curre
   (SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
     WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful,
   current_setting('synchronous_standby_names') AS standbys,
-  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
-  (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls`;
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`;
 
 /** The oldest that is tried. */
 const OLDEST_SERVER = 15;

@@ -40,6 +40,7 @@ import {
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { insertInto, isRows, type Rows, raw, type Sql, sql, textOf, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
+import type { ServerFacts } from "./workers.ts";
 
 const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
@@ -95,9 +96,9 @@ export class Postgres implements Database {
       dialect: this.dialect,
       all: async <T extends object>(statement: Sql) => (await this.#reply(statement)).rows as T[], // see Session
       run: async (statement) => (await this.#reply(statement)).changes,
-      insert: ({ name, columns }, rows, onConflict = "") => {
-        const into = raw(`INSERT INTO ${name} (${Object.keys(columns).join(", ")})`);
-        return this.#session.run(sql`${into} SELECT * FROM ${{ columns, rows }} AS given ${raw(onConflict)}`);
+      insert: (table, rows, onConflict = "") => {
+        const into = raw(`INSERT INTO ${table} (${Object.keys(rows.columns).join(", ")})`);
+        return this.#session.run(sql`${into} SELECT * FROM ${rows} AS given ${raw(onConflict)}`);
       },
     };
   }
@@ -147,17 +148,6 @@ export class Postgres implements Database {
     const row = found?.ours === 0 ? undefined : await this.#row("SELECT value FROM meta WHERE name = 'schema'");
     refuseVersion(this.place, row && String(row.value));
     return true;
-  }
-
-  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#asked(async () => {
-      await this.#ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-      try {
-        return await work(this.#session);
-      } finally {
-        if (!this.#isLost) await this.#ask("COMMIT");
-      }
-    });
   }
 
   write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
@@ -386,9 +376,9 @@ export class Postgres implements Database {
     return (await scalar<number>(this, all)) ?? 0;
   }
 
-  /** What the server is, looked at within the last minute. */
-  facts(): Promise<Facts> {
-    return this.#asked(async (facts) => facts);
+  /** Looked at within the last minute. */
+  facts(): Promise<ServerFacts> {
+    return this.#asked(async ({ version, standbys }) => ({ version, standbys }));
   }
 
   /** Has the server end a session of this program once it has asked nothing for so long: its process is frozen then. */

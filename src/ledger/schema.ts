@@ -5,7 +5,6 @@
 
 import { Failure } from "../failure.ts";
 import { PENDING_STATES } from "./chunks.ts";
-import type { BulkTable } from "./database.ts";
 
 export const SCHEMA_VERSION = 1;
 
@@ -81,8 +80,6 @@ CREATE TABLE workers (worker ${id}, host ${text} NOT NULL, pid ${int} NOT NULL, 
   seen_ms ${int} NOT NULL, left_ms ${int})${table};
 CREATE TABLE lanes (run ${int} NOT NULL, lane ${int} NOT NULL, fence ${int} NOT NULL, worker ${int}, claimed_ms ${int} NOT NULL,
   PRIMARY KEY (run, lane))${table};
-CREATE TABLE pace (id ${int} PRIMARY KEY CHECK (id = 1), not_before_ms ${int} NOT NULL)${table};
-INSERT INTO pace (id, not_before_ms) VALUES (1, 0);
 CREATE TABLE locks (name ${key} PRIMARY KEY, fence ${int} NOT NULL, host ${text} NOT NULL, pid ${int} NOT NULL, since ${text} NOT NULL, command ${text} NOT NULL)${table};
 -- The last transaction of each program that had the ledger open: by it a program that lost its connection learns what became of a commit.
 CREATE TABLE commits (session ${key} PRIMARY KEY, number ${int} NOT NULL, at_ms ${int} NOT NULL)${table};
@@ -95,24 +92,6 @@ CREATE VIEW known AS SELECT subject, actions.kind, mark, content, time, event, o
     LEFT JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
     LEFT JOIN bodies ON bodies.run = actions.run AND bodies.chunk = actions.chunk;
 `;
-
-export const ACTIONS: BulkTable = {
-  name: "actions",
-  columns: {
-    ...{ subject: "text", kind: "text", mark: "text", content: "text", time: "int", event: "text", owner: "text" },
-    ...{ run: "int", chunk: "int", place: "int", position_run: "int", position_seq: "int" },
-  },
-};
-export const SPELLINGS: BulkTable = { name: "spellings", columns: { normal: "text", subject: "text" } };
-export const CORRECTED: BulkTable = {
-  name: "corrected",
-  columns: { digest: "text", subject: "text", kind: "text", mark: "text" },
-};
-export const STATUSES: BulkTable = {
-  name: "statuses",
-  columns: { run: "int", chunk: "int", place: "int", status: "text", since: "text" },
-};
-export const WARNINGS: BulkTable = { name: "warnings", columns: { digest: "text", reported_at: "text" } };
 
 /** @param version as `meta` has it; undefined where there are other tables. */
 export function refuseVersion(place: string, version: string | undefined): void {

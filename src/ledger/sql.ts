@@ -54,24 +54,20 @@ const columnOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) =>
 export const assigned = (columns: Columns): Sql =>
   joined(Object.entries(columns).map(([name, value]) => sql`${raw(columnOf(name))} = ${value}`));
 
-/**
- * @param given one row, or several of the same columns.
- * @param key where a row has it already, that one gets the other columns. @param anew what such a row gets instead.
- */
+/** One row. @param key where a row has it already, that one gets the other columns. @param anew what such a row gets instead. */
 export function insertInto(
   table: string,
-  given: Columns | readonly Columns[],
+  row: Columns,
   key: readonly string[] = [],
   anew: Readonly<Record<string, string>> = {},
 ): Sql {
-  const rows = [given].flat();
-  const names = Object.keys(rows[0] ?? {}).map(columnOf);
+  const names = Object.keys(row).map(columnOf);
   const others = names
     .filter((name) => !key.includes(name))
     .map((name) => `${name} = ${anew[name] ?? `excluded.${name}`}`);
   const again = key.length === 0 ? "" : ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`;
   const into = raw(`INSERT INTO ${table} (${names.join(", ")})`);
-  return sql`${into} VALUES ${joined(rows.map((row) => sql`(${joined(Object.values(row))})`))}${raw(again)}`;
+  return sql`${into} VALUES (${joined(Object.values(row))})${raw(again)}`;
 }
 
 const joined = (parts: readonly (Value | Sql | undefined)[]): Sql =>

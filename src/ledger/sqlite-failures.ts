@@ -1,6 +1,5 @@
 /** What SQLite and the file system say, as failures of the ledger. */
 
-import { dirname } from "node:path";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
 import { cleanText } from "../text.ts";
 
@@ -10,8 +9,6 @@ interface Words {
   readonly what: (path: string, why: string) => string;
   readonly hint: string;
 }
-
-const OTHER_STATE = "or choose another with TICKETS_STATE_DIR";
 
 const WORDS = {
   full: {
@@ -27,7 +24,7 @@ const WORDS = {
   readOnly: {
     codes: ["EROFS", "EACCES", "EPERM", 8], // SQLITE_READONLY
     what: (path, why) => `${path} can't be written (${why}).`,
-    hint: `Check the owner and permissions of its folder and of the files there, ${OTHER_STATE}.`,
+    hint: "Check the owner and permissions of its folder and of the files there, or choose another with TICKETS_STATE_DIR.",
   },
   damaged: {
     codes: [11, 26], // SQLITE_CORRUPT, SQLITE_NOTADB
@@ -38,11 +35,6 @@ const WORDS = {
     codes: ["EISDIR"],
     what: (path) => `${path} is a folder, where a file has to be.`,
     hint: "Look what is in it. If it is nothing of yours, move it away; if the file was there before, restore that from a backup.",
-  },
-  belowFile: {
-    codes: ["ENOTDIR"],
-    what: (path) => `${dirname(path)} can't be a folder: a file of that name is in the way.`,
-    hint: `Move the file away, ${OTHER_STATE}.`,
   },
   locked: {
     codes: [5, 6], // SQLITE_BUSY, SQLITE_LOCKED

@@ -4,11 +4,11 @@ import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } fr
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
-import { type BulkTable, type Database, oneAtATime, type Session } from "./database.ts";
+import { type Database, oneAtATime, type Session } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, raw, type Sql, textOf, type Value } from "./sql.ts";
+import { isRows, type Rows, raw, type Sql, textOf } from "./sql.ts";
 import { isConflict, isUnableToWrite, lackOf, storageFailure, storageFailureOf, taken } from "./sqlite-failures.ts";
 import {
   bytesOf,
@@ -143,10 +143,6 @@ class Sqlite implements Database {
     return this.#inTurn(() => this.#session.all<T>(statement));
   }
 
-  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#inTurn(() => this.#within("BEGIN", work));
-  }
-
   /** Where the disk is full, the ballast makes room for once more. */
   write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
     return this.#inTurn(async () => {
@@ -167,17 +163,11 @@ class Sqlite implements Database {
 
   async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
     this.#log.ready();
-    const result = await this.#within("BEGIN IMMEDIATE", work);
-    this.#log.written();
-    return result;
-  }
-
-  /** Between `BEGIN` and its end. */
-  async #within<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
-    this.#file.exec(begin);
+    this.#file.exec("BEGIN IMMEDIATE");
     try {
       const result = await work(this.#session);
       this.#file.exec("COMMIT");
+      this.#log.written();
       return result;
     } catch (cause) {
       if (this.#file.isTransaction) this.#file.exec("ROLLBACK");
@@ -206,13 +196,13 @@ class Sqlite implements Database {
     return this.#prepared(textOf(statement, placeOf))[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
   }
 
-  #insert({ name, columns }: BulkTable, rows: readonly (readonly Value[])[], onConflict = ""): number {
+  #insert(table: string, { columns, rows }: Rows, onConflict = ""): number {
     const names = Object.keys(columns);
     const row = `(${names.map(() => "?").join(", ")})`;
     let changes = 0;
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
       const some = rows.slice(from, from + ROWS_AT_ONCE);
-      const text = `INSERT INTO ${name} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
+      const text = `INSERT INTO ${table} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
       changes += Number(this.#prepared(text).run(...some.flat()).changes);
     }
     return changes;

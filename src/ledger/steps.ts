@@ -19,7 +19,6 @@ import {
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
 import type { Answer, Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
-import { itemsOf } from "./outcomes.ts";
 import { every, sql, words } from "./sql.ts";
 
 export const stepMethods = (database: Database): Chunks => ({
@@ -97,9 +96,13 @@ const OTHERWISE: Readonly<Record<ChunkState, Item["outcome"]>> = {
   abandoned: "not sent",
 };
 
-export async function readOutcomes(session: Reader, run: number, chunk: number): Promise<Outcomes> {
-  const { chunk: found, origins, outcomes, rows } = await readWhole(session, run, chunk);
-  return { chunk: found, items: itemsOf(origins, outcomes, OTHERWISE[found.state]), rows };
+export async function readOutcomes(reader: Reader, run: number, chunk: number): Promise<Outcomes> {
+  const { chunk: found, origins, outcomes, rows } = await readWhole(reader, run, chunk);
+  const items = origins.map((origin, place): Item => {
+    const { outcome = OTHERWISE[found.state], promise, response } = outcomes?.[place] ?? {};
+    return { origin, place, outcome, promise, response };
+  });
+  return { chunk: found, items, rows };
 }
 
 interface Said {

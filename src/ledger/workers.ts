@@ -1,14 +1,5 @@
 /** Who sends what, where several machines share a ledger. All times are the database's clock. */
 
-/** How many actions are to leave, how many a second may for all workers, and for how long at most somebody may have put them off. */
-export interface Pace {
-  readonly actions: number;
-  /** With more rejections of all workers, nobody sends. */
-  readonly mostRejected: number;
-  readonly rate: number | undefined;
-  readonly longestMs: number;
-}
-
 /** A worker's right to send a lane. The highest fence counts. */
 export interface Claim {
   readonly run: number;
@@ -23,9 +14,8 @@ export interface OpenLane {
   readonly stage: number;
   /** Actions that are planned or being sent. */
   readonly actions: number;
+  /** Of these, those of a request that may be on its way. */
   readonly inFlight: number;
-  /** Milliseconds after which the request that may be on its way is over; 0 where there is none. */
-  readonly overInMs: number;
   /** Undefined while nobody has it. */
   readonly worker: number | undefined;
 }
@@ -44,18 +34,12 @@ export interface Team {
   readonly workers: readonly Worker[];
   /** Of open runs, the oldest first. */
   readonly lanes: readonly (OpenLane & { readonly run: string })[];
-  /** Actions that were answered within the last minute. */
-  readonly lastMinute: number;
 }
 
 /** What a person wants to know of the server that holds a ledger. */
 export interface ServerFacts {
   /** Such as `15.18`. */
   readonly version: string;
-  /** Such as `TLSv1.3`; null for a connection without. */
-  readonly tls: string | null;
-  /** Settings by which it may forget what it has confirmed, such as `fsync = off`; empty for none. */
-  readonly forgetful: string;
   /** Standbys that have each commit before it is confirmed, as the server names them; empty for none. */
   readonly standbys: string;
 }
@@ -78,17 +62,12 @@ export interface Workers {
   team(): Promise<Team>;
   /** Lanes in which something is left, the longest first. */
   openLanes(run: number): Promise<readonly OpenLane[]>;
-  /**
-   * Claims a lane, unless another worker's session holds it. What a vanished worker was sending is in doubt once its time is over;
-   * before, the lane can't be claimed.
-   */
+  /** Claims a lane, unless another worker's session holds it, or a request of it may still be on its way. */
   claim(lane: Omit<Claim, "fence">): Promise<Claim | undefined>;
   /** Gives a lane back; if another one has claimed it since, it stays that one's. */
   release(claim: Claim): Promise<void>;
   /** Whether more of the run may be sent: it waits for a person, for the runs before it, and while it is paused. */
   maySend(run: number): Promise<boolean>;
-  /** Nobody sends before so many milliseconds have gone. */
-  putOff(ms: number): Promise<void>;
   /** Resolves when something was entered, settled or paused, or after so long, or when the signal comes. */
   woken(waitMs: number, signal: AbortSignal): Promise<void>;
 }

@@ -33,12 +33,13 @@ export interface Status {
   readonly unstarted: Invocation | undefined;
   /** Where several machines send. */
   readonly team: Team | undefined;
-  readonly size: { readonly bytes: number; readonly actions: number };
+  /** Of the ledger on disk. */
+  readonly bytes: number;
 }
 
 const NOTHING: Omit<Status, "problem"> = {
   ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined },
-  ...{ failed: undefined, unstarted: undefined, team: undefined, size: { bytes: 0, actions: 0 } },
+  ...{ failed: undefined, unstarted: undefined, team: undefined, bytes: 0 },
 };
 
 /** Commands whose end says whether a night went well. */
@@ -67,7 +68,7 @@ export async function status(
     failed: worked?.exitCode === EXIT_CODES.ok ? undefined : worked,
     unstarted: latest?.startedAt === worked?.startedAt ? undefined : latest,
     team: await ledger.workers?.team(),
-    size: { bytes: await ledger.bytes(), actions: await ledger.countKnown() },
+    bytes: await ledger.bytes(),
   };
 }
 

@@ -59,8 +59,8 @@ export function claimedLanes(
         if (open.length === 0 || !(await workers.maySend(run))) return undefined;
         // A stage begins when all of the one before is answered.
         const begun = Math.min(...open.map(({ stage }) => stage));
-        for (const { lane, stage, overInMs } of open) {
-          if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
+        for (const { lane, stage, inFlight } of open) {
+          if (stage > begun || inFlight > 0 || mine.has(lane)) continue;
           const claim = await workers.claim({ run, lane, worker });
           if (claim === undefined) continue;
           mine.add(lane);

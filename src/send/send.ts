@@ -9,7 +9,7 @@ import type { ServiceClient } from "./client.ts";
 import { instant, msSince, pause } from "./clock.ts";
 import type { Exchange } from "./exchange.ts";
 import { isProxyAsking } from "./proxy.ts";
-import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
+import { waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
 import type { LaneEnd, StopRequest } from "./stop.ts";
 
@@ -138,7 +138,7 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   const { chunk, body } = next;
   const asked = instant();
   const { attempt, obstacle, writing } = await intend(way, chunk);
-  if (attempt === undefined) return { writing, stop: obstructed(way, obstacle) };
+  if (attempt === undefined) return { writing, stop: obstructed(obstacle) };
   way.happened({ kind: "chunk sent", chunk, attempt });
   const exchange = await post(way, body, asked);
   crashPoint("answered");
@@ -166,13 +166,12 @@ async function store(way: Way): Promise<LaneEnd | undefined> {
 async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
   const { ledger, run, environment, common, claim, previous, rejectedBefore } = way;
   const { rate, maxRejected, timeoutMs } = environment;
-  if (rate !== undefined && claim === undefined) common.notBefore = performance.now() + (chunk.count / rate) * 1000;
-  const most = { longestMs: MAX_RETRY_AFTER_MS, mostRejected: rejectedBefore + maxRejected };
-  const pace = { actions: chunk.count, rate, ...most };
+  if (rate !== undefined) common.notBefore = performance.now() + (chunk.count / rate) * 1000;
+  const mostRejected = rejectedBefore + maxRejected;
   const intent: Intent = {
     chunk: chunk.chunk,
     at: new Date().toISOString(),
-    claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), pace },
+    claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), mostRejected },
   };
   const step = await ledger.advance(run, { answered: previous?.answered, intent });
   way.previous = undefined;
@@ -203,12 +202,9 @@ async function lookAhead(way: Way): Promise<Request | LaneEnd> {
   return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
 }
 
-function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
-  if (obstacle === "taken") return { kind: "taken" };
-  if (obstacle === "waits") return { kind: "stopped", by: "elsewhere" };
+function obstructed(obstacle: Stepped["obstacle"]): LaneEnd {
   if (typeof obstacle === "object") return { kind: "too many rejections", rejected: obstacle.rejected };
-  if (obstacle !== undefined) common.notBefore = performance.now() + obstacle;
-  return undefined;
+  return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : { kind: "taken" };
 }
 
 /** Reports a stored answer, and writes its promises. */
@@ -320,7 +316,7 @@ async function tooLarge(
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
 async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {
-  const { ledger, environment, common, happened, deadline, wake, claim } = way;
+  const { environment, common, happened, deadline, wake } = way;
   const { chunk, detail } = reading;
   if (wake.aborted) return undefined;
   way.retries = common.answers === way.answersBefore ? way.retries + 1 : 1;
@@ -335,8 +331,6 @@ async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): 
     return { kind: "not reachable", reached, chunk, detail, attempts, ...(isTooLate && { waitMs }) };
   happened({ kind: "chunk waits", chunk, detail, waitMs });
   common.notBefore = Math.max(common.notBefore, until);
-  // What the service asks for is asked of all; the way to it may be closed for this machine alone.
-  if (reached && claim !== undefined) await ledger.workers?.putOff(waitMs);
   return waitUntil(way, until);
 }
 

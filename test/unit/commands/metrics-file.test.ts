@@ -16,11 +16,10 @@ const NIGHT: Metrics = {
   ledger: {
     succeeded: { startedAt: "2026-02-28T02:59:48.000Z", durationMs: 12_000 },
     runs: [{ run: { state: "open" }, counts: { inDoubt: 2, refused: 0 } }],
-    size: { bytes: 4096, actions: 0 },
+    bytes: 4096,
     team: {
       workers: [1, 2, 3].map((worker) => ({ worker, seenAgoMs: 0 })),
       lanes: [{ actions: 700 }],
-      lastMinute: 60,
     },
   } as unknown as Metrics["ledger"], // what is counted of it
 };
@@ -47,7 +46,6 @@ test("each metric has its help, its type and its environment", () => {
     'tickets_unfinished_runs{environment="production"} 1',
     'tickets_workers{environment="production"} 3',
     'tickets_backlog_actions{environment="production"} 700',
-    'tickets_last_minute_actions{environment="production"} 60',
     'tickets_ledger_size_bytes{environment="production"} 4096',
   ]);
   const names = samplesIn(text).map((line) => line.split("{")[0]);
@@ -62,7 +60,7 @@ test("what is not known is left out, and no success yet is 0", () => {
     'tickets_last_run_exit_code{environment="a"} 5',
     'tickets_last_run_duration_seconds{environment="a"} 0.01',
   ]);
-  const ledger = { succeeded: undefined, runs: [], size: { bytes: 0, actions: 0 }, team: undefined };
+  const ledger = { succeeded: undefined, runs: [], bytes: 0, team: undefined };
   expect(samplesIn(metricsText({ environment: "a", last: undefined, ledger }))[0]).toBe(
     'tickets_last_success_timestamp_seconds{environment="a"} 0',
   );

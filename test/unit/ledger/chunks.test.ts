@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pass, readChunk } from "../../../src/ledger/chunk-life.ts";
+import { packOrigins, pass, readChunk, unpackOrigins } from "../../../src/ledger/chunk-life.ts";
 import {
   CHUNK_STATES,
   type ChunkEvent,
@@ -9,7 +9,6 @@ import {
 } from "../../../src/ledger/chunks.ts";
 import type { Database } from "../../../src/ledger/database.ts";
 import type { NewChunk, Origin } from "../../../src/ledger/ledger.ts";
-import { fromStored, packOrigins, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
 import { sql } from "../../../src/ledger/sql.ts";
 import { openSqlite } from "../../../src/ledger/sqlite.ts";
 import { enter, inSqlite, newRun, planned } from "../../support/ledgers.ts";
@@ -75,14 +74,5 @@ describe("what is kept of a chunk", () => {
       position: at === 0 ? { run: "00000001", seq: 7 } : undefined,
     }));
     expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
-  });
-
-  test("outcomes come back as they were", () => {
-    const outcomes = [
-      { outcome: "accepted", promise: '"\n' },
-      { outcome: "rejected", response: "null" },
-      { outcome: "moved" },
-    ] as const;
-    expect(fromStored(toStored(outcomes))).toEqual(outcomes);
   });
 });

@@ -64,25 +64,15 @@ describe("a ledger in a file", () => {
     expect(readdirSync(dirname(link))).toEqual(["ledger.db"]);
   });
 
-  test("shows in plain tables what was sent, with its promise", async () => {
+  test("keeps an answer that left a doubt as it came", async () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();
-    const run = newRun();
-    const number = await enter(ledger, run, planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }]));
-    const { attempt = 0 } = await ledger.advance(number, { intent: { chunk: 1, at: at(1) } });
-    const answers = [
-      { outcome: "accepted", promise: promise(1) } as const,
-      { outcome: "rejected", response: "{}" } as const,
-      { outcome: "accepted", promise: promise(3) } as const,
-    ];
-    await ledger.advance(number, { answered: { chunk: 1, attempt, httpStatus: 200, at: at(2), answers } });
-    const rows = new DatabaseSync(path, { readOnly: true })
-      .prepare("SELECT subject, run, state, promise FROM known")
-      .all();
-    expect(rows.map((row) => ({ ...row }))).toEqual([
-      { subject: "t:b", run: run.run, state: "answered", promise: promise(1) },
-      { subject: "t:c", run: run.run, state: "answered", promise: promise(3) },
-    ]);
+    const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
+    await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
+    const raw = Buffer.from('{"message":"perhaps"}');
+    await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt", raw });
+    const row = new DatabaseSync(path, { readOnly: true }).prepare("SELECT answer FROM attempts").get();
+    expect(Buffer.from(row?.answer as Uint8Array)).toEqual(raw); // a BLOB
   });
 
   test.each([
