@@ -3,6 +3,7 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (attempts.ts).
  */
 
+import { hostname } from "node:os";
 import { mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
 import { first, type Reader, scalar, select } from "./database.ts";
@@ -19,11 +20,12 @@ export function workersOf(database: Postgres): Workers {
   const { now } = database.dialect;
   return {
     facts: () => database.facts(),
-    async enter({ host, pid, command, silentMs }) {
+    async enter(command, silentMs) {
       await database.endWhenSilent(silentMs);
       return await database.write(async (session) => {
         await session.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
-        const entered = insertInto("workers", { host, pid, command, startedMs: now, seenMs: now });
+        const who = { host: hostname(), pid: process.pid, command };
+        const entered = insertInto("workers", { ...who, startedMs: now, seenMs: now });
         return (await scalar<number>(session, sql`${entered} RETURNING worker`)) ?? 0;
       });
     },
@@ -39,12 +41,9 @@ export function workersOf(database: Postgres): Workers {
       const name = lockOf(run, lane);
       if (!(await database.tryFenced(name))) return undefined;
       const fence = await database.write(async (session) => {
-        const taken = await scalar<number>(
-          session,
-          sql`INSERT INTO lanes (run, lane, fence, worker, claimed_ms) VALUES (${run}, ${lane}, 1, ${worker}, ${now})
-            ON CONFLICT (run, lane) DO UPDATE SET fence = lanes.fence + 1, worker = excluded.worker, claimed_ms = excluded.claimed_ms
-            RETURNING fence`,
-        );
+        const next = { fence: "lanes.fence + 1" };
+        const take = insertInto("lanes", { run, lane, fence: 1, worker }, ["run", "lane"], next);
+        const taken = await scalar<number>(session, sql`${take} RETURNING fence`);
         const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
         return (await first(session, sending)) === undefined ? taken : undefined;
       });

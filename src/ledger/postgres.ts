@@ -73,7 +73,8 @@ export class Postgres implements Database {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** Names of locks with the fence that they were taken by; without one, a fence elsewhere guards them. */
   readonly #locks = new Map<string, number | undefined>();
-  #silentMs = 0;
+  /** Settings by which the server ends a session of a process that is frozen. */
+  #silence: Readonly<Record<string, string>> = {};
   /** Why there is no going on: what was decided so far counts no more. */
   #over: Failure | undefined;
   /** Since when nothing that was asked was answered; undefined where all is well. */
@@ -256,10 +257,7 @@ export class Postgres implements Database {
     this.#connection?.end();
     this.#connection = await connectToPrimary(this.#options, {
       name: `${application} ${this.#id}`,
-      settings: {
-        default_transaction_read_only: this.#isToRead ? "on" : "off",
-        ...(this.#silentMs > 0 && silence(this.#silentMs)),
-      },
+      settings: { default_transaction_read_only: this.#isToRead ? "on" : "off", ...this.#silence },
       onSilent: () => this.#setAway(true),
       onNotified: () => this.#notified.abort(),
       closing: this.#closing.signal,
@@ -384,8 +382,8 @@ export class Postgres implements Database {
   /** Has the server end a session of this program once it has asked nothing for so long: its process is frozen then. */
   async endWhenSilent(ms: number): Promise<void> {
     await this.#asked(async () => {
-      this.#silentMs = ms;
-      for (const setting of Object.entries(silence(ms))) await this.#ask("SELECT set_config($1, $2, false)", setting);
+      this.#silence = { idle_session_timeout: String(ms), idle_in_transaction_session_timeout: String(ms) };
+      for (const setting of Object.entries(this.#silence)) await this.#ask("SELECT set_config($1, $2, false)", setting);
     });
   }
 
@@ -438,11 +436,6 @@ function placesOf(value: Value | Rows, bound: Bound[]): string {
 const isNumber = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
 
 const clean = (value: Value): Value => (typeof value === "string" ? withoutNul(value) : value);
-
-const silence = (ms: number): Readonly<Record<string, string>> => ({
-  idle_session_timeout: String(ms),
-  idle_in_transaction_session_timeout: String(ms),
-});
 
 const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
 

@@ -78,8 +78,7 @@ CREATE TABLE statuses (run ${int} NOT NULL, chunk ${int} NOT NULL, place ${int} 
 -- Of workers. Times are milliseconds since 1970 by the database's clock.
 CREATE TABLE workers (worker ${id}, host ${text} NOT NULL, pid ${int} NOT NULL, command ${text} NOT NULL, started_ms ${int} NOT NULL,
   seen_ms ${int} NOT NULL, left_ms ${int})${table};
-CREATE TABLE lanes (run ${int} NOT NULL, lane ${int} NOT NULL, fence ${int} NOT NULL, worker ${int}, claimed_ms ${int} NOT NULL,
-  PRIMARY KEY (run, lane))${table};
+CREATE TABLE lanes (run ${int} NOT NULL, lane ${int} NOT NULL, fence ${int} NOT NULL, worker ${int}, PRIMARY KEY (run, lane))${table};
 CREATE TABLE locks (name ${key} PRIMARY KEY, fence ${int} NOT NULL, host ${text} NOT NULL, pid ${int} NOT NULL, since ${text} NOT NULL, command ${text} NOT NULL)${table};
 -- The last transaction of each program that had the ledger open: by it a program that lost its connection learns what became of a commit.
 CREATE TABLE commits (session ${key} PRIMARY KEY, number ${int} NOT NULL, at_ms ${int} NOT NULL)${table};

@@ -51,12 +51,7 @@ export interface Workers {
    *
    * @returns the worker's number.
    */
-  enter(worker: {
-    readonly host: string;
-    readonly pid: number;
-    readonly command: string;
-    readonly silentMs: number;
-  }): Promise<number>;
+  enter(command: string, silentMs: number): Promise<number>;
   /** Shows that the worker is there; `left`: it is going. */
   seen(worker: number, left?: true): Promise<void>;
   team(): Promise<Team>;

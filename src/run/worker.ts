@@ -1,6 +1,5 @@
 /** A process that sends lanes which others may send too. */
 
-import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Claim, Workers } from "../ledger/workers.ts";
@@ -23,7 +22,7 @@ export async function startWorker({ ledger, environment, command }: Session): Pr
   const { workers } = ledger;
   if (workers === undefined) return undefined;
   const silentMs = environment.timeoutMs + marginOf(environment.timeoutMs);
-  const number = await workers.enter({ host: hostname(), pid: process.pid, command, silentMs });
+  const number = await workers.enter(command, silentMs);
   // What needs the server reports that it can't be reached; claims end with the session.
   const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
   timer.unref();

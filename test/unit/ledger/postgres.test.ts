@@ -285,12 +285,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const seat = seatOn(server);
     const [one, other] = [await seat.open(), await seat.open()];
     const run = await enter(one, newRun(), planned(parts));
-    const join = async ({ workers }: Ledger, host: string) => {
+    const join = async ({ workers }: Ledger) => {
       if (workers === undefined) throw new Error("a shared ledger has workers");
-      const worker = await workers.enter({ host, pid: 1, command: "tickets work", silentMs: 0 });
+      const worker = await workers.enter("tickets work", 0);
       return { ...workers, worker, take: (lane: number) => workers.claim({ run, lane, worker }) };
     };
-    const [first, second] = [await join(one, "web"), await join(other, "db")];
+    const [first, second] = [await join(one), await join(other)];
     const claim = (await first.take(1)) ?? expect.fail("it is free");
     const begin = (chunk: number, of = claim) =>
       one.advance(run, { intent: { chunk, at: at(1), claim: { claim: of, limitMs: LONG_MS, mostRejected: 1 } } });
@@ -372,7 +372,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const proxy = await startProxy(server.port);
     const ledger = await seatOn(server, [proxy.port]).open();
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
-    const worker = (await ledger.workers?.enter({ host: "web", pid: 1, command: "work", silentMs: 0 })) ?? 0;
+    const worker = (await ledger.workers?.enter("tickets work", 0)) ?? 0;
     const claim = (await ledger.workers?.claim({ run, lane: 1, worker })) ?? expect.fail("it is free");
     const intent = (chunk: number) => ({ chunk, at: at(1), claim: { claim, limitMs: 1000, mostRejected: 1 } });
     await ledger.advance(run, { intent: intent(1) });
