@@ -71,7 +71,7 @@ const WORDS: readonly Words[] = [
     // No such user, password or database; no TLS, or a certificate that nobody vouches for.
     code: /^(?:28|3D000|NOLOGIN|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
     what: "…",
-    hint: "Check user, password and database in the URL (tickets env says where it is read from), and what pg_hba.conf allows. NODE_EXTRA_CA_CERTS names a file with the authority of the server's certificate; where nobody else can listen, ?sslmode=disable does without TLS.",
+    hint: "Check user, password and database in the URL (tickets env says where it is read from), and what pg_hba.conf allows. NODE_EXTRA_CA_CERTS names a file with the authority of the server's certificate, which has to name the host of the URL; where nobody else can listen, ?sslmode=disable does without TLS.",
     isUsage: true,
   },
   {

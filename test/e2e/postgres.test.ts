@@ -298,6 +298,6 @@ test(named("by TLS, with the authority that NODE_EXTRA_CA_CERTS names"), LONG, a
   const elsewhereNamed = await tickets(["status", ...ENV], { env: other });
   expect([elsewhereNamed.exitCode, elsewhereNamed.stderr]).toEqual([
     2,
-    expect.stringMatching(/TLS with the server fails: .*ERR_TLS_CERT_ALTNAME_INVALID/),
+    expect.stringMatching(/The ledger \S+ .*ERR_TLS_CERT_ALTNAME_INVALID/),
   ]);
 });
