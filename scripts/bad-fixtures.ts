@@ -553,6 +553,14 @@ export const BAD_FILES: readonly BadFile[] = [
     ),
   },
   {
+    file: "claims-rows-in-cell.csv",
+    exit: 3,
+    rule: "rows-in-cell",
+    line: 2,
+    why: "a lone quote that another one closes two rows later, so that three rows are read as one",
+    content: lines("ticketId,userId,seat", 'T-1,U-1,"7', "T-2,U-2,8", 'T-3,U-3,9"'),
+  },
+  {
     file: "json-duplicate-key.ndjson",
     exit: 3,
     rule: "json-duplicate-key",

@@ -64,10 +64,11 @@ export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonl
   ];
 }
 
-/** Rows of a table that were read as if they had as many cells as its header. */
+/** Rows of a table that were read as if they had as many cells as its header, or as if what a cell holds were text. */
 function findingsOfUnevenRows({ unevenRows, header = [] }: Input): readonly ContentFinding[] {
   const lastName = quoted(header.findLast((name) => name.trim() !== "")?.trim() ?? "");
   return unevenRows.map(({ kind, rows, firstLine }) => {
+    if (kind === "hiding") return hidingRows(rows, firstLine);
     const have = rows === 1 ? "1 row has" : `${number(rows)} rows have`;
     const [message, otherwise] =
       kind === "longer"
@@ -80,6 +81,13 @@ function findingsOfUnevenRows({ unevenRows, header = [] }: Input): readonly Cont
     return { rule: "rows-uneven", line: firstLine, message, hint };
   });
 }
+
+const hidingRows = (rows: number, line: number): ContentFinding => ({
+  rule: "rows-in-cell",
+  line,
+  message: `${count(rows, "quoted cell")} with line breaks ${rows === 1 ? "looks" : "look"} like rows of the table, which would be lost.`,
+  hint: 'Take a lone quote out, or double it: "5"" single". If the cells are right, set this rule to off.',
+});
 
 function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {
   if (unendedLine === undefined) return [];

@@ -89,3 +89,19 @@ function columnName({ header }: KnownTable, index: number): string {
 }
 
 const shownDelimiter = ({ delimiter }: KnownTable): string => (delimiter === "\t" ? "TAB" : (delimiter ?? ","));
+
+/**
+ * Whether a quoted cell looks like rows of its table: a lone quote that another one closes rows later hides them. Its first line
+ * ends a row, and its last one begins another.
+ */
+export function holdsRows(cells: readonly string[], delimiter: string): boolean {
+  // In two columns, or with a blank behind the delimiter, it is prose.
+  if (cells.length < 3) return false;
+  const delimitersIn = (line = ""): number =>
+    line.split(delimiter).filter((text, at) => at > 0 && !text.startsWith(" ")).length;
+  return cells.some((cell, column) => {
+    const lines = cell.split("\n");
+    const [before, behind] = [delimitersIn(lines[0]), delimitersIn(lines.at(-1))];
+    return lines.length > 1 && before === cells.length - 1 - column && behind === column;
+  });
+}

@@ -4,7 +4,7 @@ import { fold } from "../actions/nearest.ts";
 import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { cellCountRow, faultRow, headerAgainRow, type KnownTable } from "./csv-findings.ts";
+import { cellCountRow, faultRow, headerAgainRow, holdsRows, type KnownTable } from "./csv-findings.ts";
 import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
 import {
   CellsRow,
@@ -229,6 +229,7 @@ class Table implements TableText, KnownTable {
     const cells = this.isGuarded
       ? wholeCells(text, this).map((cell) => cell.trim())
       : fitted(records.trimmed(raw, wanted), this.columns);
+    if (raw.includes("\n") && holdsRows(records.cells(), this.delimiter)) this.#noteUneven("hiding", line);
     return new CellsRow(line, cells, text, this);
   }
 
@@ -249,11 +250,14 @@ class Table implements TableText, KnownTable {
     const isLonger = isPadded && (cells.length - columns === this.#padding || !this.#splitsNumber(cells));
     const isShorter = cells.length === columns - 1 && header[columns - 1]?.trim() === "";
     if (!isLonger && !isShorter) return false;
-    const kind = isLonger ? "longer" : "shorter";
-    const known = this.uneven.get(kind);
-    if (known === undefined) this.uneven.set(kind, { kind, rows: 1, firstLine: records.line });
-    else known.rows += 1;
+    this.#noteUneven(isLonger ? "longer" : "shorter", records.line);
     return true;
+  }
+
+  #noteUneven(kind: UnevenRows["kind"], line: number): void {
+    const known = this.uneven.get(kind);
+    if (known === undefined) this.uneven.set(kind, { kind, rows: 1, firstLine: line });
+    else known.rows += 1;
   }
 
   /** Whether two cells look like the halves of an amount with a decimal comma. */

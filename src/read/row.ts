@@ -124,15 +124,15 @@ export interface RowParser {
   readonly header?: readonly string[] | undefined;
   readonly headerLine?: number | undefined;
   readonly delimiter?: string | undefined;
-  /** Of a table: rows that were read although they end in other cells than the header. */
+  /** Of a table: rows that were read although they may be read wrongly. */
   readonly unevenRows?: readonly UnevenRows[];
   /** Which columns of a table become cells; all where it is undefined. */
   wanted?: readonly boolean[] | undefined;
 }
 
-/** Rows that end in empty cells beyond the header, or without its last cell, which has no name. */
+/** Rows that end in empty cells beyond the header, or without its last cell, which has no name; or that seem to hold others in a cell. */
 export interface UnevenRows {
-  readonly kind: "longer" | "shorter";
+  readonly kind: "longer" | "shorter" | "hiding";
   rows: number;
   readonly firstLine: number;
 }

@@ -49,6 +49,11 @@ export const INPUT_RULES = rulesOf("warn", {
       "Text in a legacy encoding is almost never valid UTF-8 by chance; read as declared, it becomes different text.",
     example: "UTF-8 with --encoding windows-1252, where Gärten becomes GÃ¤rten",
   },
+  "rows-in-cell": {
+    severity: "error",
+    reason: "A quoted cell looks like rows of the table: a lone quote that another one closes rows later loses them.",
+    example: 't-1,EUR,"call above t-2,EUR,seat " in three columns',
+  },
   "rows-uneven": {
     reason:
       "Rows end in empty cells beyond the header, or lack its nameless last cell: a program that ends each line with a delimiter; rarely, a delimiter in a cell without quotes.",
