@@ -16,7 +16,6 @@ import { MAPPING_RULES } from "../src/map/rules.ts";
 import { PLAN_RULES } from "../src/plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
 import { configJsonSchema } from "./config-schema.ts";
-import { logJsonSchema } from "./log-schema.ts";
 import { programToRead } from "./man.ts";
 import { payloadJsonSchema, promisesJsonSchema } from "./schemas.ts";
 import { terminalPicture } from "./terminal-picture.ts";
@@ -28,7 +27,6 @@ export function generatedDocs(): ReadonlyMap<string, string> {
     ["docs/commands.md", withSection(pageOf("docs/commands.md"), "Flags", flagsSection())],
     ["docs/design/ledger.md", withSection(pageOf("docs/design/ledger.md"), "A chunk's life", chunksSection())],
     ["docs/schema/config.schema.json", schemaFile(configJsonSchema())],
-    ["docs/schema/log.schema.json", schemaFile(logJsonSchema())],
     ["docs/schema/payload.schema.json", schemaFile(payloadJsonSchema())],
     ["docs/schema/promises.schema.json", schemaFile(promisesJsonSchema())],
     ["docs/pictures/stream.light.svg", sessionPicture("light")],
@@ -237,10 +235,12 @@ ${table(["event", "from", "to"], rows)}`;
 }
 
 function eventsSection(): string {
-  const events: readonly (readonly [string, { readonly when: string; readonly fields: readonly string[] }])[] =
-    Object.entries(LOG_EVENTS);
-  const rows = events.map(([name, { when, fields }]) => [code(name), cell(when), fields.map(code).join(", ")]);
-  return `These names are stable; later versions may add some. The [schema](schema/log.schema.json) says what each field means; one that does not apply is left out. Every line has \`time\`, \`event\`, \`level\` and \`message\`, and \`environment\` and \`run\` once they are known. \`command.ended\` is the last line of a command. ${GENERATED}
+  const rows = Object.entries(LOG_EVENTS).map(([name, { when, fields }]) => [
+    code(name),
+    cell(when),
+    fields.map(code).join(", "),
+  ]);
+  return `These names are stable; later versions may add some. A field that does not apply is left out. \`line\` is where the row starts; \`counts\` has rows and actions by what became of them, called as in the summary. Every line has \`time\`, \`event\`, \`level\` and \`message\`, and \`environment\` and \`run\` once they are known. \`command.ended\` is the last line of a command. ${GENERATED}
 
 ${table(["event", "when", "fields beside those"], rows)}`;
 }

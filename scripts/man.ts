@@ -129,9 +129,10 @@ function whoHas(some: ReadonlySet<Command>, all: readonly Command[]): string {
   return `(${[...some].map((command) => command.name()).join(", ")})`;
 }
 
-function descriptionOf({ description, argChoices, defaultValue }: Option | Argument): string {
+function descriptionOf({ description, argChoices, defaultValue, ...rest }: Option | Argument): string {
   const choices = argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`];
-  const preset = typeof defaultValue === "string" ? [`by default ${defaultValue}`] : [];
+  const shown = rest.defaultValueDescription ?? defaultValue;
+  const preset = typeof shown === "string" ? [`by default ${shown}`] : [];
   return [description, ...choices, ...preset].join("; ");
 }
 

@@ -65,18 +65,6 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** An error that a file threw as it was written, as a failure with exit code 10; one that is a failure stays itself. */
-export function notWritten(file: string, cause: unknown, before = ""): Failure {
-  if (cause instanceof Failure) return cause;
-  const code = errorCode(cause) ?? String(cause);
-  const isFull = code === "ENOSPC" || code === "EDQUOT";
-  return new Failure(
-    "storage",
-    isFull ? `The disk is full: ${file} can't be written.` : `${file} can't be written (${code}).`,
-    { hint: `${before}Make room or put the disk right, then run the same command again.`, cause },
-  );
-}
-
 /** Of an error and those that came while it was cleaned up after, the first: the others may come from it. */
 export function firstThrown(error: unknown): unknown {
   let first = error;

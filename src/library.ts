@@ -5,7 +5,6 @@ import type { EnvironmentFlags } from "./config/environment.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/ledger-of.ts";
 import type { CheckedInput, Progress } from "./run/progress.ts";
-import { type ImportedFile, importResults } from "./run/results.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
 import type { RunDetails } from "./run/runs.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
@@ -118,16 +117,6 @@ export async function settle(options: SettleOptions): Promise<SettleResult> {
   const { environment } = await loadSettings(context, choiceOf(options), "any");
   const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
   return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock, startedAt });
-}
-
-/** Refills a ledger from promises files. */
-export async function importPromises(
-  options: Surroundings & Patience & { readonly files: readonly string[] },
-): Promise<readonly ImportedFile[]> {
-  const context = contextOf(options);
-  const { environment } = await loadSettings(context, choiceOf(options), "any");
-  const { files, waitLock = 0 } = options;
-  return (await importResults(context, { environment, files, waitLock })).files;
 }
 
 /** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */

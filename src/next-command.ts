@@ -7,26 +7,19 @@ interface Named {
   readonly named: readonly string[];
 }
 
-type Run = string;
-
 const REASON = '--reason "…"';
 
 const commandOf = (verb: string, words: readonly string[], environment: Named): string =>
   ["tickets", verb, ...words, ...environment.named.map(inShell)].join(" ");
 
-/** @param words what else is typed, such as a decision. */
-export const settleCommand = (run: Run, environment: Named, ...words: readonly string[]): string =>
+export const settleCommand = (run: string, environment: Named, ...words: readonly string[]): string =>
   commandOf("settle", [run, ...words], environment);
 
 /** With the person's decision, and place for its reason. */
-export const decideChunkCommand = (run: Run, chunk: number, environment: Named, decision: string): string =>
+export const decideChunkCommand = (run: string, chunk: number, environment: Named, decision: string): string =>
   `${settleCommand(run, environment, "--chunk", String(chunk), decision)} ${REASON}`;
 
-/** The command that closes a run, or finishes closing it. */
-export const closeCommand = ({ run }: { readonly run: Run }, environment: Named): string =>
-  settleCommand(run, environment, "--abandon");
-
-export const resumeCommand = (run: Run, environment: Named): string => commandOf("resume", [run], environment);
+export const resumeCommand = (run: string, environment: Named): string => commandOf("resume", [run], environment);
 
 /** @param words a run, and what of it; without them all runs are listed. */
 export const statusCommand = (environment: Named, ...words: readonly string[]): string =>
@@ -36,16 +29,8 @@ export const statusCommand = (environment: Named, ...words: readonly string[]): 
 export const resultsCommand = (environment: Named, ...words: readonly string[]): string =>
   commandOf("results", words, environment);
 
-/** The command that writes the report of a run; a person names the file. */
-export const resultsReportCommand = (run: Run, environment: Named): string =>
-  resultsCommand(environment, run, "--report", "FILE.html");
-
 /** The command that sends what is published. */
 export const workCommand = (environment: Named): string => commandOf("work", ["--until-idle"], environment);
-
-/** The command that sends an input in another way. */
-export const streamCommand = (files: readonly string[], environment: Named): string =>
-  commandOf("stream", files.map(fileInShell), environment);
 
 /** @param file as it is typed; without one, a person knows which. */
 export const importCommand = (environment: Named, ...files: readonly string[]): string =>
@@ -55,19 +40,19 @@ export const importCommand = (environment: Named, ...files: readonly string[]): 
 export const validateCommand = (files: readonly string[], flags: readonly string[], environment: Named): string =>
   commandOf("validate", [...files.map(fileInShell), ...flags.map(inShell)], environment);
 
-/** The command that sends rejects once they are corrected. */
+/** The command that sends an input, in another way or once it is corrected. */
+export const streamCommand = (files: readonly string[], flags: readonly string[], environment: Named): string =>
+  commandOf("stream", [...files.map(fileInShell), ...flags.map(inShell)], environment);
+
+/** The same for rejects: they are CSV, TSV or NDJSON by their names, whatever the inputs were. */
 export function streamOfRejects(
   paths: readonly string[],
   flags: readonly string[],
   { cwd }: { readonly cwd: string },
   environment: Named,
 ): string {
-  const files = paths.map((path) => fileInShell(displayPath(path, cwd)));
-  return commandOf("stream", [...files, ...flagsOfRejects(flags).map(inShell)], environment);
-}
-
-/** Rejects are CSV, TSV or NDJSON by their names, whatever the inputs were. */
-function flagsOfRejects(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf("--format");
-  return at === -1 ? flags : flags.toSpliced(at, 2);
+  const others = at === -1 ? flags : flags.toSpliced(at, 2);
+  const files = paths.map((path) => displayPath(path, cwd));
+  return streamCommand(files, others, environment);
 }

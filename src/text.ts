@@ -38,16 +38,6 @@ export function escapeUnseen(json: string): string {
   );
 }
 
-/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard), its five gaps as the control characters that decoders give. */
-export const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-
-/** Number of Unicode code points, which is how the service's length limits are counted. */
-export function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
-
 /** What East Asian fonts draw over two columns of a terminal, and emoji. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;

@@ -6,7 +6,6 @@
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { codePoints } from "../text.ts";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec } from "./fields.ts";
@@ -80,6 +79,9 @@ function formed(form: RegExp, faultIn: (text: string) => Fault): Kind {
 function fault(rule: ActionRule, what: string, hint: string): Fault {
   return { rule, what, hint };
 }
+
+/** Unicode code points are how the service's limits are counted. */
+const codePoints = (text: string): number => Array.from(text).length;
 
 const tooLong = (value: string, maxLength: number): Fault =>
   fault(

@@ -6,6 +6,7 @@ import type { Given } from "../commands/options.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { completionScript } from "./completion.ts";
 import {
+  DECISIONS,
   decisionOf,
   ENVIRONMENT,
   type Flags,
@@ -15,6 +16,7 @@ import {
   LANES,
   MAX_DURATION,
   METRICS,
+  parseAgo,
   parseAllowance,
   parseCount,
   parsePreview,
@@ -61,11 +63,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "--move-aside", "set an existing config aside; nothing is deleted"),
       ...WORDS,
     ],
-    examples: [
-      "tickets init attendees.csv",
-      "tickets init events.csv orders.csv scans.csv",
-      "tickets init orders.csv -o -",
-    ],
+    examples: ["tickets init attendees.csv", "tickets init events.csv orders.csv scans.csv"],
     note: "It asks nothing and sends nothing; every guess is marked as one.",
     run: async (given, context) => (await import("../commands/init.ts")).init(given, context),
   },
@@ -130,7 +128,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: [
       "tickets stream events.csv sales.csv",
       "tickets stream sales.csv --env playground --limit 10",
-      "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o sent.ndjson",
       'tickets stream old.csv --env production --adopt --reason "the old tool"',
     ],
     sends: true,
@@ -152,16 +149,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     group: "Every day:",
     argument: ONLY_OPEN_RUN,
     flags: usual(
-      flag("decision", "--sent", "the service has the actions: they count as sent, without a promise").conflicts([
-        ...["notSent", "abandon", "pause"],
-      ]),
-      flag(
-        "decision",
-        "--not-sent",
-        "the service does not have them: they are sent again, or go into rejects if the run is closed",
-      ).conflicts(["abandon", "pause"]),
-      flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts([...["pause", "chunk"]]),
-      flag("decision", "--pause", "send nothing more of the run until it is resumed").conflicts("chunk"),
+      ...DECISIONS,
       flag("decision", "--chunk <n>", "this chunk only", parseCount),
       flag(
         "decision",
@@ -176,7 +164,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     onlyBeside: { first: ["chunk"] },
     examples: [
       "tickets settle 4ba62e61 --env playground",
-      'tickets settle 4ba62e61 --env playground --sent --reason "they are there"',
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
     note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
@@ -190,16 +177,18 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     argument: ["[run]", "run"],
     flags: usual(
       flag("look", "--chunk <n>", "every action of one chunk", parseCount),
-      flag("look", "--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none").conflicts(
-        "remote",
-      ),
+      flag(
+        "look",
+        "--max-age <time>",
+        "exit 4 if the last success is older, such as 26h, or there was none",
+        parseAgo,
+      ).conflicts("remote"),
       flag("look", "--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
       flag("output", "--metrics <file>", METRICS.description).conflicts("remote"),
     ),
     onlyBeside: { chunk: ["run"] },
     examples: [
       "tickets status --env playground",
-      "tickets status 4ba62e61 --env playground",
       "tickets status 4ba62e61 --chunk 2 --env playground",
       "tickets status --max-age 26h --env production",
       "tickets status --remote --env production",
@@ -240,8 +229,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: [
       "tickets results -o last.csv --env playground",
       "tickets results 4ba62e61 --env playground --report night.html",
-      "tickets results --all --env playground -o all.ndjson",
-      "tickets results --follow --env production",
       "tickets results --import promises.ndjson --env playground",
     ],
     leavesTrace: (flags) => flags.import !== undefined || flags.follow === true,
@@ -294,11 +281,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       MAX_DURATION,
       METRICS,
     ),
-    examples: [
-      "tickets work --env production --lanes 8",
-      "tickets work --env production --until-idle",
-      "tickets work --env production --max-duration 1h --json",
-    ],
+    examples: ["tickets work --env production --lanes 8", "tickets work --env production --until-idle"],
     note: "It reads no input and writes no promises file.",
     sends: true,
     run: async (given, context) => (await import("../commands/work.ts")).work(given, context),
@@ -307,7 +290,10 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     about: "free disk space",
     group: "More:",
     flags: usual(
-      flag("input", "--older-than <time>", "only of runs that ended at least this long ago").default("90d"),
+      flag("input", "--older-than <time>", "only of runs that ended at least this long ago", parseAgo).default(
+        parseAgo("90d"),
+        "90d",
+      ),
       WAIT_LOCK,
     ),
     examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],

@@ -49,8 +49,13 @@ export const INPUT = [
 ];
 
 export const YES = flag("safety", "-y, --yes", "don't ask before anything is sent");
-export const WAIT_LOCK = flag("sending", "--wait-lock <time>", "wait for another run to end, such as 10m");
-export const MAX_DURATION = flag("sending", "--max-duration <time>", "stop cleanly at a chunk border, such as 2h");
+export const WAIT_LOCK = flag("sending", "--wait-lock <time>", "wait for another run to end, such as 10m", parseWait);
+export const MAX_DURATION = flag(
+  "sending",
+  "--max-duration <time>",
+  "stop cleanly at a chunk border, such as 2h",
+  parseWait,
+);
 export const LANES = flag("sending", "--lanes <n>", "parallel requests, each for its own tickets, 1 to 64 (1)");
 export const REPORT = flag("output", "--report <file>", "a page about it, as HTML in one file");
 export const METRICS = flag("output", "--metrics <file>", "write numbers for Prometheus to this file");
@@ -62,37 +67,31 @@ export const WORDS = [
   flag("words", "--log <file>", "append what happens to this file, as lines of JSON"),
 ];
 
-/** Commander has them apart. */
-type Argument = "files" | "run" | "name" | "id";
-type Duration = "maxDuration" | "waitLock" | "maxAge" | "olderThan";
+/** What commander makes of the flags of all commands, by their names; arguments it has apart. */
+export type Flags = Partial<Omit<Given, "files" | "run" | "name" | "id" | "flags"> & { readonly lanes: string }>;
 
-/** What commander makes of the flags of all commands, by their names. */
-export type Flags = Partial<Omit<Given, Argument | Duration | "flags"> & Record<Duration | "lanes", string>>;
-
-/** The flags, with each switch true or false, and durations in milliseconds. */
-export function toOptions(flags: Flags): Omit<Given, Argument> {
-  const { maxDuration, waitLock, maxAge, olderThan, lanes } = flags;
+/** The flags, with each switch true or false. */
+export function toOptions({ lanes, ...flags }: Flags): Omit<Given, "files" | "run" | "name" | "id"> {
+  const off = SWITCHES.map((name) => [name, false] as const);
   return {
-    ...(Object.fromEntries(SWITCHES.map((name) => [name, false])) as Record<(typeof SWITCHES)[number], boolean>),
-    ...flags,
+    ...(Object.fromEntries(off) as Record<(typeof SWITCHES)[number], boolean>),
+    ...{ waitLock: 0, olderThan: 0, ...flags },
     /** What replaces the environment's own settings. */
     flags: { lanes },
-    maxDuration: durationOf("--max-duration", maxDuration, parseDuration),
-    waitLock: durationOf("--wait-lock", waitLock, parseDuration) ?? 0,
-    maxAge: durationOf("--max-age", maxAge, parseAge),
-    olderThan: durationOf("--older-than", olderThan, parseAge) ?? 0,
   };
 }
 
-/** @throws Failure `usage` that names the flag. */
-function durationOf(name: string, text: string | undefined, read: (text: string) => number): number | undefined {
-  try {
-    return text === undefined ? undefined : read(text);
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    throw cause.with({ happened: `${name} needs a duration: ${cause.message}.`, cause });
-  }
-}
+/** Of which one at most is taken. */
+export const DECISIONS = [
+  flag("decision", "--sent", "the service has the actions: they count as sent, without a promise"),
+  flag(
+    "decision",
+    "--not-sent",
+    "the service does not have them: they are sent again, or go into rejects if the run is closed",
+  ),
+  flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts("chunk"),
+  flag("decision", "--pause", "send nothing more of the run until it is resumed").conflicts("chunk"),
+].map((option, at, all) => option.conflicts(all.slice(at + 1).map((other) => other.attributeName())));
 
 export function decisionOf({ sent, notSent, abandon, pause }: Given): SettleDecision | undefined {
   if (sent) return "sent";
@@ -104,6 +103,22 @@ export function decisionOf({ sent, notSent, abandon, pause }: Given): SettleDeci
 function parseAction(value: string): string {
   if (!isActionName(value)) throw new InvalidArgumentError(`Actions are ${ACTION_NAMES.join(", ")}.`);
   return value;
+}
+
+function parseWait(value: string): number {
+  return readDuration(value, parseDuration);
+}
+
+export function parseAgo(value: string): number {
+  return readDuration(value, parseAge);
+}
+
+function readDuration(value: string, read: (text: string) => number): number {
+  try {
+    return read(value);
+  } catch (cause) {
+    throw cause instanceof Failure ? new InvalidArgumentError(`${cause.message}.`) : cause;
+  }
 }
 
 export function parseCount(value: string): number {

@@ -1,18 +1,33 @@
-/** The file of `--log`: whole lines, appended. */
+/** The file of `--log`: lines of JSON, appended. */
 
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { LogEvent } from "../commands/log-events.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { cleanText } from "../text.ts";
+import { cleanLines, cleanText, escapeUnseen } from "../text.ts";
+
+export type LogLevel = "info" | "warn" | "error";
+
+/** Where a command is by now. */
+export interface Place {
+  readonly environment: string | undefined;
+  readonly run: string | undefined;
+}
 
 export interface LogFile extends Disposable {
   /** Appends a line. Returns why that failed, the first time that it did; from then on nothing is written. */
-  readonly append: (line: string) => string | undefined;
+  readonly append: (level: LogLevel, message: string, event: LogEvent, place: Place) => string | undefined;
 }
 
 /** How each line of a log begins, so that no other file is appended to. */
 const BEGINNING = '{"time":"';
+
+/** One JSON object, without what would steer a terminal. */
+function lineOf(level: LogLevel, text: string, { event, ...fields }: LogEvent, place: Place): string {
+  const line = { time: new Date().toISOString(), event, level, ...place, ...fields, message: cleanLines(text) };
+  return `${escapeUnseen(JSON.stringify(line))}\n`;
+}
 
 /**
  * Opens a log to append to; one that is new is readable by its owner alone.
@@ -59,9 +74,9 @@ function appending(file: number): LogFile {
     isOpen = false;
   };
   return {
-    append(line) {
+    append(level, message, event, place) {
       if (!isOpen) return undefined;
-      const bytes = Buffer.from(line);
+      const bytes = Buffer.from(lineOf(level, message, event, place));
       try {
         const { size } = fstatSync(file);
         const written = writeSync(file, bytes);

@@ -14,7 +14,7 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   let exitCode: number = EXIT_CODES.ok;
   const run: Run = async (command) => {
     const { runCommand } = await import("./run-command.ts");
-    exitCode = await runCommand(command, args, process_);
+    exitCode = await runCommand(command, process_);
   };
   const program = buildProgram(run);
   try {

@@ -31,14 +31,8 @@ export interface Explained {
 
 /**
  * Calls a command and resolves with its exit code; whatever it threw has been shown.
- *
- * @param args all that was typed, for the trace.
  */
-export async function runCommand(
-  typed: Command,
-  args: readonly string[],
-  { stop, abort, onFirstSignal, explain }: Process,
-): Promise<number> {
+export async function runCommand(typed: Command, { stop, abort, onFirstSignal, explain }: Process): Promise<number> {
   const command = typed.name();
   const flags = typed.opts<Flags>();
   const spec = COMMANDS[command];
@@ -80,8 +74,7 @@ export async function runCommand(
     exitCode = explained?.exitCode ?? EXIT_CODES.ok;
     terminal.progress(undefined);
     if (explained !== undefined) {
-      const { code, hint } = explained;
-      terminal.error(failureText(explained), { event: "failure", code, hint, exitCode });
+      terminal.error(failureText(explained), { event: "failure", code: explained.code, exitCode });
     }
     // A program that reads the document should find one, whatever happened.
     if (json && failure instanceof Failure && explained !== undefined)
@@ -92,13 +85,12 @@ export async function runCommand(
   if (spec.leavesTrace?.(flags)) {
     const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
     const error = whyFailed(failure, stop);
-    const ended = { command, startedAt, durationMs, exitCode: noted, error, version: version() };
-    await keepTrace(trace, ended, args, env);
+    await keepTrace(trace, { command, startedAt, durationMs, exitCode: noted, error, version: version() });
   }
   const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;
   if (isWatched && spec.sends && flags.dryRun !== true) {
     const document = trace.summary ?? (explained && failureDocument(explained));
-    const ended = { endedAt: new Date().toISOString(), durationMs, exitCode, document };
+    const ended = { endedAt: new Date().toISOString(), exitCode, document };
     const { afterRun } = await import("../commands/after-run.ts");
     await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, metrics);
   }

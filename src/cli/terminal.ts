@@ -8,8 +8,7 @@ import type { Findings, Reporter } from "../commands/reporter.ts";
 import { describeDuration } from "../commands/summary.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 import { cleanLines, cleanText, count, escapeUnseen, number } from "../text.ts";
-import type { LogFile } from "./log-file.ts";
-import { type LogLevel, logLine } from "./log-line.ts";
+import type { LogFile, LogLevel, Place } from "./log-file.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
@@ -17,8 +16,7 @@ export interface TerminalOptions {
   readonly verbose: boolean;
   /** Where lines of JSON go, whatever stderr shows. */
   readonly logFile?: LogFile | undefined;
-  /** Where the command is by now: environment and run, for the lines of a log. */
-  readonly place: () => Parameters<typeof logLine>[3];
+  readonly place: () => Place;
   /** What goes to standard output is for people, so on a terminal its lines break between words. */
   readonly isOutputText: boolean;
   /** What goes there is one JSON document. */
@@ -40,24 +38,25 @@ export interface Terminal extends Reporter {
 /** Without a terminal one line in half a minute shows that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
-/** How each kind of line is said. `isDue`: also where all is well and `--quiet` says nothing else. */
+/** How a line is said. `isDue`: also where all is well and `--quiet` says nothing else. */
 interface Manner {
   readonly level: LogLevel;
-  /** What the line is an event of that says nothing else of itself. */
-  readonly event: "note" | "warning" | "error";
   readonly isDue: boolean;
   readonly reads: "everybody" | "the curious" | "programs";
 }
 
 const MANNERS = {
-  info: { level: "info", event: "note", isDue: false, reads: "everybody" },
-  notice: { level: "info", event: "note", isDue: true, reads: "everybody" },
-  warn: { level: "warn", event: "warning", isDue: true, reads: "everybody" },
-  warnAgain: { level: "warn", event: "warning", isDue: false, reads: "everybody" },
-  error: { level: "error", event: "error", isDue: true, reads: "everybody" },
-  detail: { level: "info", event: "note", isDue: false, reads: "the curious" },
-  log: { level: "info", event: "note", isDue: false, reads: "programs" },
+  info: { level: "info", isDue: false, reads: "everybody" },
+  notice: { level: "info", isDue: true, reads: "everybody" },
+  warn: { level: "warn", isDue: true, reads: "everybody" },
+  warnAgain: { level: "warn", isDue: false, reads: "everybody" },
+  error: { level: "error", isDue: true, reads: "everybody" },
+  detail: { level: "info", isDue: false, reads: "the curious" },
+  log: { level: "info", isDue: false, reads: "programs" },
 } as const satisfies Record<string, Manner>;
+
+/** What a line is an event of that says nothing else of itself. */
+const EVENTS = { info: "note", warn: "warning", error: "error" } as const satisfies Record<LogLevel, string>;
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   const { quiet, stdin, stdout, stderr, env } = options;
@@ -146,12 +145,12 @@ function openSpeech(
     if (spinning) spinner.render();
   };
   const say = (
-    { level, event, isDue, reads }: Manner,
+    { level, isDue, reads }: Manner,
     text: string,
     about: LogEvent | undefined,
     stream: NodeJS.WriteStream,
   ): void => {
-    record(level, text, about ?? { event });
+    record(level, text, about ?? { event: EVENTS[level] });
     if (reads === "programs" || (reads === "the curious" && !verbose)) return;
     const line = format(level, text, stream);
     if (quiet) held.push({ line, isDue, stream });
@@ -159,7 +158,7 @@ function openSpeech(
   };
   /** Writes what is said into the log file. */
   const record = (level: LogLevel, text: string, about: LogEvent): void => {
-    const failed = logFile?.append(logLine(level, text, about, place()));
+    const failed = logFile?.append(level, text, about, place());
     if (failed === undefined) return;
     const lost = `The log file can't be written any more (${failed}). What follows is not in it.`;
     say(MANNERS.warn, lost, undefined, stderr);
@@ -191,16 +190,16 @@ const shareOf = ({ done, total, share }: WorkUnderWay): number | undefined =>
   total === undefined ? share : done / Math.max(1, total);
 
 /** What a narrow line keeps, most needed first: what is under way always stands in it. */
-const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate", "attempt", "chunk", "lanes"] as const;
+const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate"] as const;
 
-/** `sending 5,000 of 12,000 actions · 41% · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
+/** `sending 5,000 of 12,000 actions · 41% · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
 export function describeProgress(
   state: WorkUnderWay,
   pace: Omit<Pace, "doing">,
   now: number,
   room = Number.POSITIVE_INFINITY,
 ): string {
-  const { doing, done, total, unit, chunk, lanes = 1, rejected = 0, attempts = 1, waiting } = state;
+  const { doing, done, total, unit, rejected = 0, waiting } = state;
   const elapsed = (now - pace.startedAt) / 1000;
   const perSecond = elapsed >= 0.5 ? (done - pace.startedWith) / elapsed : 0;
   const share = shareOf(state) ?? 0;
@@ -210,12 +209,9 @@ export function describeProgress(
     amount: ` ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`,
     // Rounded down: what is not done is never called 100%.
     share: share > 0 && ` · ${Math.floor(100 * share)}%`,
-    chunk: chunk !== undefined && ` · chunk ${chunk.number}/${chunk.of}`,
-    lanes: lanes > 1 && ` · ${lanes} lanes`,
     rate: perSecond > 0 && ` · ${number(Math.round(perSecond))}/s`,
     left: gained > 0 && share < 1 && ` · ${describeDuration((1000 * elapsed * (1 - share)) / gained)} left`,
     rejected: rejected > 0 && ` · ${number(rejected)} rejected`,
-    attempt: attempts > 1 && ` · attempt ${attempts}`,
     note: waiting && ` · ${cleanText(waiting.detail, 60)}; trying again in ${describeDuration(waiting.waitMs)}`,
   };
   const shown: Partial<Record<string, string>> = {};

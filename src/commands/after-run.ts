@@ -11,7 +11,6 @@ import type { Trace } from "./trace.ts";
 /** How a command that sends ended. */
 export interface Ended {
   readonly endedAt: string;
-  readonly durationMs: number;
   readonly exitCode: number;
   /** What `--json` prints; undefined where there was nothing to do. */
   readonly document: object | undefined;
@@ -20,7 +19,7 @@ export interface Ended {
 /** Never throws: what goes wrong is a warning. */
 export async function afterRun(
   { environment, summary }: Pick<Trace, "environment" | "summary">,
-  { endedAt, durationMs, exitCode, document }: Ended,
+  { endedAt, exitCode, document }: Ended,
   { reporter, cwd, env, abort }: Pick<Context, "reporter" | "cwd" | "env" | "abort">,
   metricsFile: string | undefined,
 ): Promise<void> {
@@ -37,7 +36,7 @@ export async function afterRun(
       if (cause instanceof Failure) return undefined;
       throw cause;
     });
-    const last = { endedAt, durationMs, exitCode, counts: summary && { actions: { ...summary.actions } } };
+    const last = { endedAt, exitCode, counts: summary && { actions: { ...summary.actions } } };
     try {
       await writeMetrics(metricsFile, cwd, metricsOf(environment.name, found, last));
     } catch (cause) {

@@ -84,35 +84,26 @@ function judge(exchange: Exchange, { statusPath }: Environment): readonly Check[
   ];
 }
 
-type Judgement = Omit<Check, "check">;
-
-const NOT_ASKED: Judgement = {
+const NOT_ASKED = {
   result: "not known",
   detail: "without a statusPath, only sending an action would show whether it is accepted",
   exitCode: EXIT_CODES.ok,
-};
+} as const;
 
-function judgeKey(exchange: Exchange): Judgement {
+function judgeKey(exchange: Exchange): Omit<Check, "check"> {
   const reading = readStatus(exchange, NO_PROMISE);
   if (reading.kind === "status" || reading.kind === "unreadable")
     return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
-  const because = reading.detail;
-  if (reading.kind === "later")
-    return {
-      result: "not known",
-      detail: `no answer about a promise (${because})`,
-      exitCode: EXIT_CODES["stopped-early"],
-    };
+  const { kind, detail: because } = reading;
+  if (kind === "later") {
+    const detail = `no answer about a promise (${because})`;
+    return { result: "not known", detail, exitCode: EXIT_CODES["stopped-early"] };
+  }
   const body = reading.body || "(empty)";
-  if (reading.kind === "authentication failed")
-    return {
-      result: "failed",
-      detail: `authentication failed (${because}): ${body}`,
-      exitCode: EXIT_CODES["authentication-failed"],
-    };
-  return {
-    result: "not known",
-    detail: `the question was refused (${because}), perhaps because of statusPath: ${body}`,
-    exitCode: EXIT_CODES.refused,
-  };
+  if (kind === "refused") {
+    const detail = `the question was refused (${because}), perhaps because of statusPath: ${body}`;
+    return { result: "not known", detail, exitCode: EXIT_CODES.refused };
+  }
+  const detail = `authentication failed (${because}): ${body}`;
+  return { result: "failed", detail, exitCode: EXIT_CODES["authentication-failed"] };
 }

@@ -1,6 +1,5 @@
 /** `tickets env`: what would be used, and why, without running a command or showing a key; and the trust in a config. */
 
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Config } from "../config/config.ts";
 import { describeKeySource, describeProgram, displayOrigin, listEnvironments } from "../config/declared.ts";
@@ -9,7 +8,7 @@ import { type Environment, resolveEnvironment } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
-import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
 import { defaultOutput } from "../run/outputs.ts";
@@ -20,7 +19,7 @@ import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
 import { failureText } from "./reporter.ts";
-import { columnsOf, inColumns, type TableRow, widthsOf } from "./table.ts";
+import { padded } from "./table.ts";
 import { describeHolding } from "./words.ts";
 
 /** `name`: the environment to show; without it the one that would be used, and the list of all. */
@@ -28,7 +27,7 @@ export type EnvOptions = Options<"name" | "json">;
 
 /** `tickets env [NAME]` */
 export async function showEnvironment(options: EnvOptions, context: Context): Promise<number> {
-  const { cwd, env, stdout, reporter } = context;
+  const { cwd, env, reporter } = context;
   const config = await configOf(context, { configFlag: options.config });
   const environments = options.name === undefined ? listEnvironments(config, env) : undefined;
   const { used, problem } = await lookAt(config, options, context);
@@ -37,11 +36,10 @@ export async function showEnvironment(options: EnvOptions, context: Context): Pr
     const document = { environment, ...(environments && { environments }), configFiles: config.files };
     reporter.out(`${JSON.stringify(document, null, 2)}\n`);
   } else {
-    const shown = { cwd, columns: columnsOf(stdout) };
     const files = config.files.map((file) => displayPath(file, cwd)).join(", ");
     const parts = [
-      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files || "none", shown)]),
-      ...(environments === undefined ? [] : [listText(environments, used?.environment.name, shown)]),
+      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files || "none", cwd)]),
+      ...(environments === undefined ? [] : [listText(environments, used?.environment.name, cwd)]),
     ];
     reporter.out(parts.join("\n"));
   }
@@ -92,22 +90,10 @@ async function lookAt(
 }
 
 async function ledgerStateOf(environment: Environment) {
-  if (environment.ledgerServer === undefined && !exists(environment.ledgerPath)) return undefined;
   await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) return undefined;
   const [holder, runs] = [await ledger.holder(LOCK), await ledger.runs({ last: 1 })];
   return { holder, lastRun: runs.at(-1), server: await ledger.workers?.facts() };
-}
-
-function exists(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (cause) {
-    throw new Failure("storage", `Can't look at the ledger ${path} (${errorCode(cause)}).`, {
-      hint: "Check who may look into its folder.",
-      cause,
-    });
-  }
 }
 
 /** An environment in the document of `env --json`; of a database that holds its ledger the place, and never a password. */
@@ -150,35 +136,39 @@ function shownValue(environment: Environment, setting: SettingName): unknown {
   return environment[setting] ?? null;
 }
 
-interface Shown {
-  readonly cwd: string;
-  /** Of the terminal. */
-  readonly columns: number;
-}
+type Fact = readonly [name: string, value: string | null | undefined];
 
 function asText(
   { name, from, baseUrl, proxy, apiKey, settings, ledger }: ReturnType<typeof toDocument>,
   configFiles: string,
-  shown: Shown,
+  cwd: string,
 ): string {
   const { path, database, server, isNew, lock, lastRun } = ledger;
   const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
-  const rows = [
-    ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
-    ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),
-    ["apiKey", `${valueText(apiKey.source)} (${apiKey.state})`, apiKey.from],
-    ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, valueText(value), origin]),
+  const by = (value: unknown, origin: string): string => `${valueText(value)}  (${displayOrigin(origin, cwd)})`;
+  const { source, state } = apiKey;
+  const used: readonly Fact[] = [
+    ["baseUrl", by(baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from)],
+    ["proxy", proxy && by(proxy, "HTTPS_PROXY")],
+    ["apiKey", by(source === state ? source : `${source}, ${state}`, apiKey.from)],
+    ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, by(value, origin)] as const),
   ];
-  const facts: readonly (readonly [string, string | null | undefined])[] = [
+  const facts: readonly Fact[] = [
     ["ledger", `${valueText(database ?? path)}${newness}`],
     ["database", server && describeServer(server)],
-    ["folder", database && displayPath(dirname(path), shown.cwd)],
+    ["folder", database && displayPath(dirname(path), cwd)],
     ["lock", lock],
     ["last run", lastRun],
     ["config", configFiles],
   ];
-  const lines = facts.flatMap(([fact, value]) => (value == null ? [] : [`  ${fact.padEnd(8)}  ${value}\n`]));
-  return `${name}  (${displayOrigin(from, shown.cwd)})\n${withOrigins(rows, shown)}\n${lines.join("")}`;
+  return `${name}  (${displayOrigin(from, cwd)})\n${inTwoColumns(used)}\n${inTwoColumns(facts)}`;
+}
+
+/** `  chunkSize  5000  (default)`; what is not known is left out. */
+function inTwoColumns(facts: readonly Fact[]): string {
+  const known = facts.flatMap(([name, value]) => (value == null ? [] : [[name, value] as const]));
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => `  ${padded(name, width)}  ${value}\n`).join("");
 }
 
 /** `PostgreSQL 15.18, each commit on its disk` */
@@ -187,24 +177,17 @@ function describeServer({ version, standbys }: ServerFacts): string {
   return `PostgreSQL ${cleanText(version, 60)}, each commit on its disk${standby}`;
 }
 
-function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, shown: Shown): string {
-  const rows = environments.map(({ name, origin }) => [`${name === used ? "*" : " "} ${name}`, origin]);
-  return `environments${used === undefined ? "" : " (* would be used)"}\n${withOrigins(rows, shown)}`;
+function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, cwd: string): string {
+  const rows = environments.map(
+    ({ name, origin }) => [`${name === used ? "*" : " "} ${name}`, displayOrigin(origin, cwd)] as const,
+  );
+  return `environments${used === undefined ? "" : " (* would be used)"}\n${inTwoColumns(rows)}`;
 }
 
 function valueText(value: unknown): string {
   if (value === null) return "none";
   if (Array.isArray(value)) return value.length === 0 ? "none" : cleanText(value.join(", "), 500);
   return cleanText(String(value), 500);
-}
-
-/** In columns, or each row in words where the terminal is narrower: `baseUrl: https://example.com (the config)`. */
-function withOrigins(of: readonly TableRow[], { cwd, columns }: Shown): string {
-  const rows = of.map((row) => [...row.slice(0, -1), displayOrigin(row.at(-1) ?? "", cwd)]);
-  const widths = widthsOf(rows);
-  const isNarrow = widths.reduce((sum, width) => sum + 2 + width, 0) > columns;
-  const inWords = (row: TableRow): string => `${row.slice(0, -1).join(": ")} (${row.at(-1)})`;
-  return rows.map((row) => `  ${isNarrow ? inWords(row) : inColumns(row, widths)}\n`).join("");
 }
 
 /** `tickets env --trust` */

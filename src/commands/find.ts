@@ -5,18 +5,16 @@ import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { withoutNul } from "../actions/nul.ts";
 import { placeText } from "../actions/problem.ts";
-import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { FoundAction } from "../ledger/ledger.ts";
 import { findLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
-import { cleanText, count, masked, quoted } from "../text.ts";
+import { cleanText, masked, quoted } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { shownIf } from "./problems.ts";
 import { failureText } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeSettlement } from "./summary.ts";
@@ -25,51 +23,35 @@ import { sayNeverSent } from "./words.ts";
 
 /** Exit 4 where nothing was found. */
 export async function find(options: Options<"id" | "json">, context: Context): Promise<number> {
-  const { reporter } = context;
+  const { reporter, cwd, stdout, verbose } = context;
   const { id } = options;
   if (id.trim() === "")
     throw new Failure("usage", "The id is empty.", {
       hint: "Give a ticketId, an eventId, an nftId or an actionPromise.",
     });
   const { environment } = await openSettings(context, options, "any");
-  const found = await lookFor(id, environment, context);
-  const { problem } = found;
-  const pairs = found.actions.map((action) => [action, toDocument(action, id)] as const);
-  const actions = pairs.map(([, document]) => document);
-  const kinds = [...new Set(actions.map(({ as }) => as))];
+  await using ledger = await findLedgerOf(environment);
+  /** Why the ledger does not know everything that was sent. */
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  const found = (await ledger?.about(withoutNul(id))) ?? [];
+  const actions = found.map((action) => toDocument(action, id));
   if (problem !== undefined) reporter.error(failureText(problem));
-  if (options.json) reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs: kinds, actions })}\n`);
-  if (actions.length === 0) sayNothing(id, environment, found, context);
-  else if (!options.json) {
-    const each = kinds.map(
-      (kind) => `${ARTICLES[kind]} (${count(actions.filter(({ as }) => as === kind).length, "action")})`,
+  if (options.json) {
+    const foundAs = [...new Set(actions.map(({ as }) => as))];
+    reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs, actions })}\n`);
+  } else if (actions.length > 0) reporter.out(tableOf(found, id, columnsOf(stdout), verbose));
+  if (actions.length === 0 && ledger !== undefined) {
+    const nothing = problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
+    reporter.info(
+      `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
     );
-    reporter.info(`${cleanText(id, LONGEST_ID)} is ${each.join(" and ")} in ${environment.name}:`);
-    showTable(id, pairs, kinds.length === 1, context);
-  }
+  } else if (actions.length === 0 && problem === undefined) sayNeverSent(environment, context);
   if (problem !== undefined) return EXIT_CODES.usage;
   return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-/** All that was ever sent about the id, in the order in which it was read. */
-async function lookFor(id: string, environment: Environment, { cwd }: Context) {
-  await using ledger = await findLedgerOf(environment);
-  /** Why the ledger does not know everything that was sent. */
-  const problem = await lostRunsOf(environment, ledger, cwd);
-  return { problem, hasLedger: ledger !== undefined, actions: (await ledger?.about(withoutNul(id))) ?? [] };
-}
-
-type Found = Awaited<ReturnType<typeof lookFor>>;
-
-const ARTICLES = {
-  ticketId: "a ticketId",
-  nftId: "an nftId",
-  eventId: "an eventId",
-  actionPromise: "an actionPromise",
-} as const;
-
 /** What of an action the id is. */
-function foundAs({ subject, promise }: FoundAction, id: string): keyof typeof ARTICLES {
+function foundAs({ subject, promise }: FoundAction, id: string): string {
   if (subject === `t:${id}`) return "ticketId";
   if (subject === `n:${id}`) return "nftId";
   return promise === id ? "actionPromise" : "eventId";
@@ -107,37 +89,17 @@ function reasonOf({ outcome, response, chunkState }: FoundAction): string | null
 
 const LONGEST_ID = 255;
 
-/** What was looked in. */
-function sayNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
-  // A ledger that was lost says nothing of what was sent; that is reported already.
-  if (!found.hasLedger && found.problem !== undefined) return;
-  if (!found.hasLedger) {
-    sayNeverSent(environment, { reporter, cwd });
-    return;
-  }
-  const nothing = found.problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
-  reporter.info(
-    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
-  );
-}
-
-/** A column of which no action has anything says nothing. */
-function showTable(
-  id: string,
-  actions: readonly (readonly [FoundAction, FoundDocument])[],
-  isOfOneKind: boolean,
-  { reporter, stdout, verbose }: Context,
-): void {
+/** A column of which no action has anything is left out. */
+function tableOf(found: readonly FoundAction[], id: string, columns: number, verbose: boolean): string {
   const time = localTimes();
-  const rows = actions.map(([{ subject }, document]) => {
+  const rows = found.map((action) => {
+    const { subject } = action;
     const ticket = subject.startsWith("e:") || subject.slice(2) === id ? "" : subject.slice(2);
-    return toRow(document, ticket, time, verbose);
+    return toRow(toDocument(action, id), ticket, time, verbose);
   });
-  const names = Object.keys(rows[0] ?? {}).filter(
-    (name) => rows.some((row) => row[name] !== "") && (name !== "as" || !isOfOneKind) && (name !== "data" || verbose),
-  );
+  const names = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => row[name] !== ""));
   const cells = rows.map((row) => names.map((name) => row[name] ?? ""));
-  reporter.out(layOut(names, cells, columnsOf(stdout)));
+  return layOut(names, cells, columns);
 }
 
 /** Cells by the names of their columns, in their order. */
@@ -162,12 +124,15 @@ function toRow(
     promise: cleanText(actionPromise ?? "", LONGEST_ID),
     why: reason === null ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements.map((how) => cleanText(describeSettlement(how, time), 400)).join("; "),
-    data: Object.entries(data)
-      .filter(([field]) => !["ticketId", "nftId"].includes(field))
-      .map(([field, value]) => `${field} ${shownIf(isPersonal(field), textOf(value), verbose)}`)
-      .join(", "),
+    data: verbose ? dataText(data) : "",
   };
 }
+
+const dataText = (data: Readonly<Record<string, unknown>>): string =>
+  Object.entries(data)
+    .filter(([field]) => !["ticketId", "nftId"].includes(field))
+    .map(([field, value]) => `${field} ${cleanText(textOf(value))}`)
+    .join(", ");
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : stringifyJson(value));
 

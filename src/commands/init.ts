@@ -52,16 +52,12 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
   if (guess.open.length > 0) {
     reporter.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
-    const shown = guess.open.slice(0, 20);
-    for (const { line, what } of shown)
+    for (const { line, what } of guess.open)
       reporter.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
-    if (guess.open.length > shown.length) reporter.info(`  and ${guess.open.length - shown.length} more`);
   }
   if (guess.guesses.length > 0) {
-    const some = guess.guesses.slice(0, 20).join(", ");
-    reporter.info(
-      `Check ${guess.guesses.length === 1 ? "1 guess: line" : `${guess.guesses.length} guesses: lines`} ${some}${guess.guesses.length > 20 ? ", …" : ""}`,
-    );
+    const lines = guess.guesses.length === 1 ? "1 guess: line" : `${guess.guesses.length} guesses: lines`;
+    reporter.info(`Check ${lines} ${guess.guesses.join(", ")}`);
   }
   const config = output === "-" || options.output === undefined ? "" : ` --config ${inShell(displayPath(target, cwd))}`;
   const isAsGiven = guess.sources.every(({ at }, place) => at === place);

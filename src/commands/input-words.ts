@@ -1,7 +1,6 @@
 /** The words of an input: how it is read, what was found in it, what is new of it, and why nothing of it is sent. */
 
 import { isFieldName } from "../actions/fields.ts";
-import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput, RunEvent } from "../run/progress.ts";
 import type { Summary } from "../run/summary.ts";
 import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
@@ -134,17 +133,12 @@ export function sayPlanned(
 }
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
-export function sayNothingSent(
-  { plan, problems }: CheckedInput,
-  { state }: Summary,
-  adopts: boolean,
-  reporter: Reporter,
-): void {
+export function sayNothingSent({ plan }: CheckedInput, { state }: Summary, adopts: boolean, reporter: Reporter): void {
   const { rows, actions, isRefused, isUnfit } = plan;
   if (isRefused) {
     const isAllowable = rows.mapped > 0 && !isUnfit;
     reporter.error(
-      `${describeRows(rows)}. Nothing was sent. Fix the ${whatToFix(rows, problems)}${isAllowable ? `, or send the valid ones with --max-invalid ${rows.invalid}` : ""}.`,
+      `${describeRows(rows)}. Nothing was sent. Fix the ${rows.invalid > 0 ? "rows" : "input or the mapping"}${isAllowable ? `, or send the valid ones with --max-invalid ${rows.invalid}` : ""}.`,
     );
     return;
   }
@@ -164,11 +158,3 @@ export function sayNothingSent(
 
 const overLanes = ({ lanes }: Pick<CheckedInput["plan"], "lanes">): string =>
   lanes > 1 ? ` over ${number(lanes)} lanes` : "";
-
-/** `rows`, `rows and the input`; of an input that is read and sound, the mapping. */
-function whatToFix(rows: CheckedInput["plan"]["rows"], { tallies }: CheckedInput["problems"]): string {
-  const isInputWrong =
-    rows.read === 0 || tallies.some(({ rule, severity }) => severity === "error" && Object.hasOwn(INPUT_RULES, rule));
-  const wrong = [...(rows.invalid > 0 ? ["rows"] : []), ...(isInputWrong ? ["input"] : [])];
-  return wrong.length === 0 ? "mapping" : wrong.join(" and the ");
-}

@@ -1,7 +1,6 @@
 /** Times for people: local, to the minute. An output names the zone once. */
 
 const SHORT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-const LONG = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short" });
 
 type Time = string | number | Date;
 
@@ -17,13 +16,8 @@ export function localTime(time: Time): string {
 export function localTimes(): (time: Time) => string {
   let isNamed = false;
   return (time) => {
-    const text = isNamed ? localTime(time) : `${localTime(time)} (${zone()})`;
+    const text = isNamed ? localTime(time) : `${localTime(time)} (${SHORT.resolvedOptions().timeZone})`;
     isNamed = true;
     return text;
   };
 }
-
-/** `28 November 2026 at 03:00 (Europe/Berlin)` */
-export const fullTime = (time: Time): string => `${LONG.format(new Date(time))} (${zone()})`;
-
-const zone = (): string => SHORT.resolvedOptions().timeZone;

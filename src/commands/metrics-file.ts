@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
-import { endedAt, isThere, isUnfinished, type Status } from "../run/status.ts";
+import { endedAt, isUnfinished, type Status } from "../run/status.ts";
 import { cleanText } from "../text.ts";
 
 /** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */
@@ -13,10 +13,10 @@ export interface Metrics {
   /** The last `stream` or `resume`; undefined before the first one. */
   readonly last: SendingEnd | undefined;
   /** Undefined where the ledger can't be read, or lacks runs that were sent from here: it can't say that nothing is in doubt. */
-  readonly ledger: Pick<Status, "succeeded" | "runs" | "bytes" | "team"> | undefined;
+  readonly ledger: Pick<Status, "succeeded" | "runs"> | undefined;
 }
 
-type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
+type SendingEnd = Pick<Invocation, "exitCode" | "counts"> & { readonly endedAt: string };
 
 /**
  * @param status undefined where the ledger can't be read.
@@ -53,10 +53,6 @@ const METRICS: Readonly<Record<string, Metric>> = {
     help: "Exit code of the last stream or resume.",
     value: ({ last }) => last?.exitCode,
   },
-  tickets_last_run_duration_seconds: {
-    help: "How long the last stream or resume took.",
-    value: ({ last }) => last && last.durationMs / 1000,
-  },
   tickets_last_run_actions: {
     help: "Actions of the last stream or resume by outcome; absent where it ended before they were counted.",
     // They add up to all of them, and are called as in the summary: `in_doubt`.
@@ -76,18 +72,6 @@ const METRICS: Readonly<Record<string, Metric>> = {
   tickets_unfinished_runs: {
     help: "Runs that are not finished.",
     value: ({ ledger }) => ledger?.runs.filter(isUnfinished).length,
-  },
-  tickets_workers: {
-    help: "Processes that send, on all machines, and were seen within 30 s; absent where the ledger is one machine's alone.",
-    value: ({ ledger }) => ledger?.team?.workers.filter(isThere).length,
-  },
-  tickets_backlog_actions: {
-    help: "Actions of open runs that are still to be sent; absent where the ledger is one machine's alone.",
-    value: ({ ledger }) => ledger?.team?.lanes.reduce((sum, { actions }) => sum + actions, 0),
-  },
-  tickets_ledger_size_bytes: {
-    help: "Size of the ledger on disk.",
-    value: ({ ledger }) => ledger?.bytes,
   },
 };
 

@@ -15,7 +15,7 @@ import type { CheckedInput } from "../run/progress.ts";
 import { cleanText, number, textWidth } from "../text.ts";
 import { shownIf } from "./problems.ts";
 import { describeBack } from "./summary.ts";
-import { foldWords, padded } from "./table.ts";
+import { padded } from "./table.ts";
 
 /** Watches the rows on their way through the mapping. */
 export function createPreview(rowsPerFile: number) {
@@ -97,10 +97,6 @@ function cellsOf(row: Row, { header, mapper }: MappedFile): readonly Cell[] {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : stringifyJson(value));
 
-/** Widths of the two sides; with what parts them they fit a terminal of 80 columns. */
-const LEFT = 35;
-const RIGHT = 42;
-
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows }: PreviewDocument,
@@ -116,6 +112,7 @@ export function describePreview(
   return `${lines.join("\n")}\n`;
 }
 
+/** The row's cells, and below them what they give. */
 function describeRow(
   { source, line, cells, actions, skipped, problems }: PreviewDocument["rows"][number],
   namesPerson: CheckedInput["namesPerson"],
@@ -124,34 +121,44 @@ function describeRow(
   const persons = new Set(
     actions.flatMap(({ data }) => Object.entries(data).flatMap(([field, value]) => (isPersonal(field) ? [value] : []))),
   );
-  const left = cells.map(({ column, value }) => {
+  const shown = cells.map(({ column, value }): Pair => {
     const isOfPerson = namesPerson({ source, field: column }) || persons.has(value) || /^\S+@\S+$/.test(value);
-    return `${padded(cut(cleanText(column), 14), 14)} ${cut(shownIf(isOfPerson, value, verbose), LEFT - 15)}`;
+    return [cleanText(column, 40), shownIf(isOfPerson, value, verbose)];
   });
-  const right = actions.flatMap((action) => describeAction(action, verbose));
-  if (skipped !== undefined) right.push(...folded(`skipped: ${cleanText(skipped, 200)}`));
-  for (const problem of problems) {
+  const found = problems.map((problem) => {
     const { severity, value, message, rule } = problem;
     const what = value === undefined ? "" : `${JSON.stringify(shownIf(namesPerson(problem), value, verbose))} `;
-    right.push(...folded(`${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`));
-  }
-  const height = Math.max(left.length, right.length);
+    return `  → ${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`;
+  });
   return [
-    placeText({ source, line }, 60),
-    ...Array.from({ length: height }, (_, at) => `${padded(left[at] ?? "", LEFT)} │ ${right[at] ?? ""}`.trimEnd()),
+    placeText({ source, line }),
+    ...inPairs(shown, "  "),
+    ...actions.flatMap((action) => describeAction(action, verbose)),
+    ...(skipped === undefined ? [] : [`  → skipped: ${cleanText(skipped, 200)}`]),
+    ...found,
   ];
 }
 
+type Pair = readonly [name: string, value: string];
+
 function describeAction({ action, data }: Action, verbose: boolean): readonly string[] {
   const { metadataAttributes: traits, ...fields } = data;
-  const lines = Object.entries(fields).map(([field, value]) => {
-    return `  ${padded(field, 9)} ${shownIf(isPersonal(field), textOf(value), verbose)}${instantText(field, value)}`;
+  const pairs = Object.entries(fields).map(([field, value]): Pair => {
+    return [field, `${shownIf(isPersonal(field), textOf(value), verbose)}${instantText(field, value)}`];
   });
   const ofTraits = Array.isArray(traits)
-    ? traits.map(({ trait_type, value }) => `    ${cleanText(String(trait_type))}: ${cleanText(String(value))}`)
+    ? traits.map(({ trait_type, value }): Pair => [cleanText(String(trait_type)), cleanText(String(value))])
     : [];
-  const all = [action, ...lines, ...(traits == null ? [] : ["  metadataAttributes", ...ofTraits])];
-  return all.map((line) => cut(line, RIGHT));
+  return [
+    `  → ${action}`,
+    ...inPairs(pairs, "      "),
+    ...(traits == null ? [] : ["      metadataAttributes", ...inPairs(ofTraits, "        ")]),
+  ];
+}
+
+function inPairs(pairs: readonly Pair[], indent: string): readonly string[] {
+  const width = Math.max(...pairs.map(([name]) => textWidth(name)));
+  return pairs.map(([name, value]) => `${indent}${padded(name, width)}  ${value}`);
 }
 
 /** Unix seconds say nothing to people; the same in UTC shows a wrong zone or a swapped day and month. */
@@ -159,15 +166,3 @@ function instantText(field: string, value: unknown): string {
   if (!field.endsWith("Time") || typeof value !== "number" || value === 0 || value > 8.64e12) return "";
   return ` ${new Date(value * 1000).toISOString().slice(0, 16).replace("T", " ")}Z`;
 }
-
-function cut(text: string, width: number): string {
-  if (textWidth(text) <= width) return text;
-  let kept = "";
-  for (const character of text) {
-    if (textWidth(kept + character) > width - 1) break;
-    kept += character;
-  }
-  return `${kept}…`;
-}
-
-const folded = (text: string): readonly string[] => foldWords(text, RIGHT, "  ").map((line) => cut(line, RIGHT));

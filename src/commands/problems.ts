@@ -41,7 +41,7 @@ interface ProblemOptions {
 export function reportProblems(reporter: Findings, found: Found, options: ProblemOptions): void {
   const { tallies } = found.problems;
   const { before, note, verbose } = options;
-  const block = (tally: Tally, fresh: number): string => blockOf(tally, fresh, found, verbose);
+  const block = (tally: Tally, fresh: number): string => describeTally(tally, fresh, found, verbose);
   for (const tally of tallies) {
     // A row that waits for another is reported with that other.
     if (tally.severity === "warn" || tally.first.cause !== undefined) continue;
@@ -72,7 +72,12 @@ function eventOf({ count: times, first, kept }: Tally) {
  * `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of
  * them. @param fresh how many of them are new: those that are kept are among them.
  */
-function blockOf(tally: Tally, fresh: number, { decidedAt, namesPerson }: Found, verbose: boolean): string {
+export function describeTally(
+  tally: Tally,
+  fresh: number,
+  { decidedAt, namesPerson }: Pick<CheckedInput, "decidedAt" | "namesPerson">,
+  verbose: boolean,
+): string {
   const { rule, first, kept } = tally;
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));

@@ -30,14 +30,5 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   return EXIT_CODES.ok;
 }
 
-const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
-
 /** `1.2 MB` */
-function describeBytes(bytes: number): string {
-  let [value, unit] = [bytes, 0];
-  while (value >= 1000 && unit < UNITS.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
-}
+const describeBytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

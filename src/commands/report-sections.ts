@@ -1,18 +1,15 @@
 /** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
 
-import { type Problem, placeText } from "../actions/problem.ts";
-import type { Environment } from "../config/environment.ts";
-import type { Chunk, Run } from "../ledger/ledger.ts";
-import { decideChunkCommand, statusCommand } from "../next-command.ts";
+import { placeText } from "../actions/problem.ts";
+import type { Run } from "../ledger/ledger.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import type { EventCount, RunFigures } from "../run/report.ts";
-import { ALL_RULES } from "../run/settings.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
 import { cleanText, count, number } from "../text.ts";
-import type { Block, Group, Section, Table } from "../write/report/report.ts";
+import type { Block, Group, Section } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
-import { shownIf } from "./problems.ts";
+import { describeTally } from "./problems.ts";
 import { chunkNumber } from "./summary.ts";
 
 type Sections = readonly Section[];
@@ -30,87 +27,37 @@ const moreOf = (more: number, what: string): string | undefined =>
 
 const DOUBTS_SHOWN = 10;
 
-/** The chunks that wait for a person, and the commands that decide. */
-export function doubtSection({ run, chunks }: RunFigures, environment: Environment): Sections {
+/** The chunks that wait for a person; the command that decides stands at the top. */
+export function doubtSection({ chunks }: RunFigures): Sections {
   const open = chunks.filter(({ state }) => state === "in doubt" || state === "refused");
   if (open.length === 0) return [];
-  const more = moreOf(open.length - DOUBTS_SHOWN, "chunk");
   return section("doubts", "To be decided", [
     text(
       "The service may or may not have these actions. Nothing that could be one of them is sent until you have looked there and decided.",
     ),
-    ...open.slice(0, DOUBTS_SHOWN).map((chunk) => doubtGroup(run.run, chunk, environment)),
-    ...(more === undefined ? [] : [text(more)]),
+    {
+      kind: "table",
+      caption: "Chunks that wait for a decision",
+      columns: [{ name: "chunk" }, { name: "actions", isNumber: true }, { name: "state" }, { name: "why" }],
+      rows: open
+        .slice(0, DOUBTS_SHOWN)
+        .map((chunk) => [chunkNumber(chunk), number(chunk.count), chunk.state, cleanText(chunk.detail ?? "", 300)]),
+      more: moreOf(open.length - DOUBTS_SHOWN, "chunk"),
+    },
   ]);
 }
 
-function doubtGroup(run: string, chunk: Chunk, environment: Environment): Group {
-  const { chunk: number, detail, state } = chunk;
-  const commands = [
-    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(number)) },
-    { lead: "If the service has this chunk", command: decideChunkCommand(run, number, environment, "--sent") },
-    { lead: "If it does not", command: decideChunkCommand(run, number, environment, "--not-sent") },
-  ];
-  return {
-    kind: "group",
-    tone: "doubt",
-    title: `Chunk ${chunkNumber(chunk)} is ${state}`,
-    amount: count(chunk.count, "action"),
-    blocks: [...(detail === undefined ? [] : [text(cleanText(detail, 300))]), { kind: "commands", commands }],
-  };
-}
-
-/** Examples of all rules together, so that a page of many rules stays small; and of one rule. */
-const [EXAMPLES, EXAMPLES_OF_RULE] = [150, 5];
-/** Code points of a message or a remedy. */
-const TEXT_SHOWN = 500;
-
-/** What checking found: what is wrong, what to do, and the first rows. */
-export function problemSection({ problems: { tallies }, namesPerson }: CheckedInput, { verbose }: Context): Sections {
-  const textOf = (problem: Problem): string =>
-    problem.value === undefined ? "" : shownIf(namesPerson(problem), problem.value, verbose);
-  const most = Math.max(1, Math.min(EXAMPLES_OF_RULE, Math.floor(EXAMPLES / Math.max(1, tallies.length))));
-  const sorted = [...tallies].sort(
+/** What checking found, in the words of the terminal; errors first, and what is most frequent. */
+export function problemSection(checked: CheckedInput, { verbose }: Context): Sections {
+  const sorted = [...checked.problems.tallies].sort(
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
   );
   const groups = sorted.map((tally): Group => {
-    const { rule, severity, first, kept } = tally;
-    const found = (kept.length === 0 ? [first] : kept).slice(0, most);
-    // Said once where all examples say the same.
-    const [message, ...others] = new Set(found.map((problem) => problem.message));
-    const hints = new Set(found.flatMap(({ hint }) => hint ?? []));
-    return {
-      kind: "group",
-      tone: severity === "error" ? "bad" : "warning",
-      title: cleanText((others.length === 0 ? message : ALL_RULES[rule]?.reason) ?? rule, TEXT_SHOWN),
-      amount: `${count(tally.count, severity === "error" ? "error" : "warning")} · ${rule}`,
-      blocks: [
-        ...[...hints].map((hint) => text(cleanText(hint, TEXT_SHOWN))),
-        exampleTable(found, tally.count - found.length, others.length > 0, textOf),
-      ],
-    };
+    const [title = "", ...lines] = describeTally(tally, tally.count, checked, verbose).split("\n");
+    const tone = tally.severity === "error" ? "bad" : "warning";
+    return { kind: "group", tone, title, lines: lines.map((line) => line.trim()) };
   });
   return section("problems", "Problems", groups);
-}
-
-function exampleTable(
-  examples: readonly Problem[],
-  more: number,
-  hasMessages: boolean,
-  textOf: (problem: Problem) => string,
-): Table {
-  return {
-    kind: "table",
-    caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
-    columns: ["row", "field", "text", ...(hasMessages ? ["what is wrong"] : [])].map((name) => ({ name })),
-    rows: examples.map((problem) => [
-      placeText(problem),
-      cleanText(problem.field ?? ""),
-      textOf(problem),
-      ...(hasMessages ? [cleanText(problem.message, TEXT_SHOWN)] : []),
-    ]),
-    more: more > 0 ? `… and ${number(more)} more.` : undefined,
-  };
 }
 
 /** What sending came to: what the service said of actions that it rejected, the events, the requests. */

@@ -1,18 +1,16 @@
 /** A report in words: what a stream came to, or what the ledger knows of a run. */
 
-import { hostname, release } from "node:os";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
-import type { Run } from "../ledger/ledger.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
-import { cleanText, count, displayPath, number } from "../text.ts";
+import { displayPath, number } from "../text.ts";
 import { durationText } from "../write/report/figures.ts";
-import type { Command, Report, Tile, Tone, Verdict } from "../write/report/report.ts";
+import type { Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
-import { fullTime, localTime } from "./local-time.ts";
-import { aboutSection, doubtSection, type Fact, inputSection, problemSection, runSections } from "./report-sections.ts";
+import { localTime, localTimes } from "./local-time.ts";
+import { aboutSection, doubtSection, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { describeStop, leadTo, NEXT } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import type { Trace } from "./trace.ts";
@@ -24,89 +22,71 @@ export interface Ended {
   readonly failure: Failure | undefined;
 }
 
+/** What is known of a command or a run. */
+interface Subject extends Pick<Trace, "environment" | "summary" | "checked" | "understood" | "end"> {
+  readonly what: string;
+  readonly startedAt: Date;
+  readonly exitCode: number | undefined;
+  readonly failure: Failure | undefined;
+  readonly tookMs: number | undefined;
+  readonly figures: RunFigures | undefined;
+}
+
 /** What a stream was asked, and did. */
-export async function streamReport({ startedAt, exitCode, failure }: Ended, context: Context): Promise<Report> {
-  const { environment, summary, checked, end, understood } = context.trace;
+export async function streamReport(ended: Ended, context: Context): Promise<Report> {
+  const { trace } = context;
+  const { environment, summary } = trace;
   const run = summary?.run ?? undefined;
-  const result = failure === undefined && summary !== undefined ? resultOf(summary) : "failed";
-  const subject: Subject = {
-    ...{ environment, summary, checked, understood },
-    title: `${environment?.name ?? "tickets stream"}, ${localTime(startedAt)}: ${result}`,
-    made: `tickets stream${run === undefined ? "" : `, run ${run}`} · ${fullTime(startedAt)}`,
-    verdict: failure === undefined ? streamVerdict(exitCode, context) : failedVerdict(failure),
-    figures: run && environment ? await runFigures(context, environment, run) : undefined,
-    inputs: (checked?.plan ?? end?.run)?.inputs ?? [],
-    facts: [
-      ["exit code", String(exitCode)],
-      ["began", localTime(startedAt)],
-      ["took", durationText(Date.now() - startedAt.getTime())],
-      ["order", end && orderOf(end.run, end.lanes)],
-    ],
-  };
-  return reportOf(subject, context);
+  const figures = run && environment ? await runFigures(context, environment, run) : undefined;
+  const tookMs = Date.now() - ended.startedAt.getTime();
+  return reportOf({ ...trace, ...ended, what: "tickets stream", tookMs, figures }, context);
 }
 
 /** What the ledger knows of a run. */
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
-  const { run, summary, chunks, counts } = figures;
-  const { next, actions } = summary;
-  const lead = actions.inDoubt > counts.inFlight ? NEXT["in doubt"] : NEXT.stopped;
+  const { run, summary } = figures;
   const subject: Subject = {
-    ...{ environment, summary, figures, checked: undefined, understood: [] },
-    title: `${environment.name}, ${localTime(run.createdAt)}: ${resultOf(summary)}`,
-    made: `run ${run.run} as the ledger has it · ${fullTime(new Date())}`,
-    verdict: verdictOf(summary, counts.inFlight, [], next === null ? [] : [{ lead, command: next }]),
-    inputs: run.inputs,
-    facts: [
-      ["state", run.state],
-      ["exit code", run.exitCode?.toString()],
-      ["began", localTime(run.createdAt)],
-      ["took", run.endedAt === undefined ? undefined : durationText(summary.durationMs)],
-      ["order", orderOf(run, new Set(chunks.map(({ lane }) => lane)).size)],
-    ],
+    ...{ environment, summary, figures, checked: undefined, understood: [], end: undefined, failure: undefined },
+    what: `run ${run.run} as the ledger has it`,
+    startedAt: new Date(run.createdAt),
+    exitCode: run.exitCode,
+    tookMs: run.endedAt === undefined ? undefined : summary.durationMs,
   };
   return reportOf(subject, context);
 }
 
-/** What is known of a command or a run. */
-interface Subject
-  extends Pick<Report, "title" | "made" | "verdict">,
-    Pick<Trace, "environment" | "summary" | "checked" | "understood"> {
-  readonly figures: RunFigures | undefined;
-  readonly inputs: Parameters<typeof inputSection>[0];
-  readonly facts: readonly Fact[];
-}
-
-function reportOf({ title, made, verdict, summary, figures, ...subject }: Subject, context: Context): Report {
-  const { environment, checked } = subject;
+function reportOf(subject: Subject, context: Context): Report {
+  const { environment, summary, checked, understood, end, figures, failure, startedAt, exitCode, tookMs } = subject;
   const { cwd, verbose, version } = context;
   const { run = null, output = null, rejects = [] } = summary ?? {};
   const where = environment?.kind === "sandbox" ? "built in: nothing left this machine" : environment?.baseUrl;
-  const system = `Node ${process.versions.node}, ${process.platform} ${cleanText(release())} on ${cleanText(hostname())}`;
+  const result = failure === undefined && summary !== undefined ? resultOf(summary) : "failed";
+  const inputs = (checked?.plan ?? end?.run ?? figures?.run)?.inputs ?? [];
+  const persons = verbose ? "userId and to are shown as they are" : "userId and to are masked";
   return {
-    ...{ title, verdict },
-    made: `${made} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
+    title: `${environment?.name ?? "tickets stream"}, ${localTime(startedAt)}: ${result}`,
+    made: `${subject.what} · ${localTimes()(new Date())} · ${persons}`,
+    verdict: verdictOf(subject, context),
     tiles: summary === undefined ? [] : tilesOf(summary),
     sections: [
-      ...(figures && environment ? doubtSection(figures, environment) : []),
+      ...(figures === undefined ? [] : doubtSection(figures)),
       ...(checked === undefined ? [] : problemSection(checked, context)),
       ...(figures === undefined ? [] : runSections(figures)),
-      ...inputSection(subject.inputs, subject.understood),
+      ...inputSection(inputs, understood),
       ...aboutSection([
         ["run", run ?? undefined],
-        ...subject.facts,
+        ["exit code", exitCode?.toString()],
+        ["began", localTime(startedAt)],
+        ["took", tookMs === undefined ? undefined : durationText(tookMs)],
         ["environment", environment && `${environment.name} (${where})`],
         ["ledger", environment && ledgerPlace(environment, cwd)],
         ["promises", output === null ? undefined : displayPath(output, cwd)],
         ["rejects", rejects.map((path) => displayPath(path, cwd)).join(", ") || undefined],
-        ["report made by", `tickets ${version()}, ${system}`],
+        ["report made by", `tickets ${version()}`],
       ]),
     ],
   };
 }
-
-const orderOf = ({ options }: Run, lanes: number): string =>
-  `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`;
 
 /** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
 function resultOf(summary: Summary): string {
@@ -140,48 +120,35 @@ function tilesOf({ rows, actions, resumed }: Summary): readonly Tile[] {
   ];
 }
 
-const failedVerdict = ({ message, hint }: Failure): Verdict => ({
-  ...{ tone: "bad", text: message, commands: [] },
-  lines: hint === undefined ? [] : hint.split("\n"),
-});
-
 const STOPS_SHOWN = 5;
 
-function streamVerdict(exitCode: number, { trace: { summary, end }, env }: Context): Verdict {
-  if (summary === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
-  const { next } = summary;
-  const commands = next === null ? [] : [{ lead: leadOf(end, summary), command: next }];
-  // Why it stopped, in the words of the terminal.
-  const why = end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? [];
-  return verdictOf({ ...summary, exitCode }, 0, why, commands);
-}
-
-/** Rejects are named only where there are some. */
-function leadOf(end: RunEnd | undefined, summary: Summary): string {
-  const stopped = end?.stops[0]?.kind ?? "finished";
-  if (summary.exitCode === EXIT_CODES["in-doubt"]) return NEXT["in doubt"];
-  if (summary.state === "published") return "To write its promises";
-  if (stopped === "finished" && summary.rejects.length === 0) return "Fix the rows, then check them";
-  return leadTo(summary, stopped);
-}
-
 /** How a stream or a run ended, or how the run stands now. The counts are those of the terminal, with the same names. */
-function verdictOf(summary: Summary, inFlight: number, why: readonly string[], commands: readonly Command[]): Verdict {
-  const { state, exitCode, resumed, rows, actions, byAction } = summary;
+function verdictOf(subject: Subject, { env }: Context): Verdict {
+  const { failure, summary, end, figures } = subject;
+  if (failure !== undefined)
+    return { tone: "bad", text: failure.message, lines: failure.hint?.split("\n") ?? [], commands: [] };
+  if (summary === undefined) return { tone: "plain", text: "There was nothing to do.", lines: [], commands: [] };
+  const { state, resumed, rows, actions, byAction, next } = summary;
+  const exitCode = subject.exitCode ?? summary.exitCode;
+  const inFlight = figures?.counts.inFlight ?? 0;
   const isDoubtful = actions.inDoubt > inFlight;
   const isUnderWay = state === "stopped" && exitCode === EXIT_CODES.ok;
   const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
   return {
     tone: isDoubtful ? "doubt" : isUnderWay ? "warning" : (TONES[exitCode] ?? "bad"),
-    text: headlineOf(summary, inFlight),
+    text: headlineOf({ ...summary, exitCode }, inFlight),
     lines: [
-      ...why,
+      // Why it stopped, in the words of the terminal.
+      ...(end?.stops.slice(0, STOPS_SHOWN).flatMap((stop, at) => describeStop(stop, end, env, at === 0)) ?? []),
       ...(resumed === null ? [] : [`Run ${resumed.run} came first: ${describeActions(resumed.actions)}.`]),
       `${describeRows(rows)}.`,
       `${describeActions(actions, inFlight)}.`,
       ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`]),
     ],
-    commands,
+    commands:
+      next === null
+        ? []
+        : [{ lead: leadOf(summary, end, isDoubtful || exitCode === EXIT_CODES["in-doubt"]), command: next }],
   };
 }
 
@@ -192,6 +159,14 @@ function headlineOf({ state, exitCode, resumed, actions }: Summary, inFlight: nu
   return HEADLINES[state](exitCode);
 }
 
+/** Rejects are named only where there are some. */
+function leadOf(summary: Summary, end: RunEnd | undefined, isToDecide: boolean): string {
+  if (isToDecide) return NEXT["in doubt"];
+  if (summary.state === "published") return "To write its promises";
+  if (summary.state === "stopped") return NEXT[end?.stops[0]?.kind ?? "stopped"];
+  return summary.rejects.length === 0 ? "Fix the rows, then check them" : leadTo(summary, "finished");
+}
+
 const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES.ok]: "good",
   [EXIT_CODES["finished-with-rejects"]]: "warning",
@@ -199,17 +174,17 @@ const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES["in-doubt"]]: "doubt",
 };
 
+/** Of a run that is not finished, 0 says that nothing has stopped it. An earlier run may have sent something. */
 const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>> = {
-  finished: (exitCode) =>
-    exitCode === EXIT_CODES.ok
-      ? "Finished: everything that was new is accepted."
-      : exitCode === EXIT_CODES["in-doubt"]
-        ? "Finished, but actions wait for a decision about another run."
-        : "Finished, but some rows or actions were not accepted.",
+  finished: (exitCode) => {
+    if (exitCode === EXIT_CODES.ok) return "Finished: everything that was new is accepted.";
+    return exitCode === EXIT_CODES["in-doubt"]
+      ? "Finished, but actions wait for a decision about another run."
+      : "Finished, but some rows or actions were not accepted.";
+  },
   stopped: (exitCode) =>
     exitCode === EXIT_CODES.ok ? "The run is not finished yet." : "The run stopped before its end.",
   published: () => "Published: workers send it.",
-  // An earlier run may have sent something.
   "nothing new": () => "Nothing new: nothing of this input was sent.",
   invalid: () => "The input is invalid: nothing of it was sent.",
   "dry run": () => "Dry run: nothing was sent.",

@@ -1,7 +1,7 @@
 /** `--report` of a stream: a page about what it did. */
 
 import { EXIT_CODES, Failure, firstThrown } from "../failure.ts";
-import { resultsReportCommand } from "../next-command.ts";
+import { resultsCommand } from "../next-command.ts";
 import { displayPath } from "../text.ts";
 import { writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
@@ -49,6 +49,6 @@ async function write(path: string, ended: Ended, context: Context): Promise<void
     reporter.warn(`The report was not written. ${cause.message} The command's result is not affected.`);
     const { summary, environment } = trace;
     if (summary?.run != null && environment !== undefined)
-      reporter.info(`To write it: ${resultsReportCommand(summary.run, environment)}`);
+      reporter.info(`To write it: ${resultsCommand(environment, summary.run, "--report", "FILE.html")}`);
   }
 }

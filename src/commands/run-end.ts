@@ -9,9 +9,8 @@ import { cleanText, count, displayPath, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
-import type { Reporter } from "./reporter.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { chunkNumber, describeActions, describeDuration, describeUnsentRows, listOf } from "./summary.ts";
+import { chunkNumber, describeActions, describeDuration, describeUnsentRows } from "./summary.ts";
 
 /** Says how a run ended, lane by lane. */
 export function sayRunEnd(end: RunEnd, context: Context): void {
@@ -39,7 +38,6 @@ export function sayRunEnd(end: RunEnd, context: Context): void {
       durationMs: summary.durationMs,
     },
   );
-  sayByAction(reporter, summary, end.sent.actions);
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
   sayRejects(summary, context);
@@ -63,19 +61,6 @@ export function sayStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, {
       for (const line of describeStop(stop, end, env, stop === first)) reporter.error(line, eventOf(stop));
     said.add(stop.kind);
   }
-}
-
-/** `By action: 40 newEvent, 12,000 soldTicket.`, of all of the input; nothing where there is one kind, or this command sent nothing. */
-function sayByAction(
-  reporter: Reporter,
-  { byAction, actions: { alreadySent } }: RunEnd["summary"],
-  sent: number,
-): void {
-  const counts = Object.values(byAction).filter((actions) => actions > 0);
-  if (sent === 0 || counts.length < 2) return;
-  const notSent = counts.reduce((sum, actions) => sum + actions, 0) - sent;
-  const including = notSent <= 0 ? "" : `, including those not sent${notSent === alreadySent ? " again" : ""}`;
-  reporter.info(`By action${including}: ${listOf(byAction)}.`);
 }
 
 /** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */

@@ -6,7 +6,7 @@ import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
-import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
+import type { Team, Worker } from "../ledger/workers.ts";
 import { resumeCommand } from "../next-command.ts";
 import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
 import {
@@ -75,13 +75,7 @@ function toDocument({ succeeded, failed, unstarted, runs, team, holder }: Status
     ...{ lastSuccess: toEnd(succeeded), lastFailure: toEnd(failed), notStarted: toEnd(unstarted) },
     runs: runs.map(({ summary, counts, run }) => ({ ...summary, inFlight: counts.inFlight, files: filesOf(run) })),
     lock: holder === undefined ? null : { ...holder, host: holder.host ?? null },
-    ...(team && {
-      workers: team.workers.map(({ worker, pid, ...rest }) => ({
-        ...{ ...rest, process: pid },
-        lanes: lanesOf(team, worker).map(laneOf),
-      })),
-      lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: isHeld(team, lane) })),
-    }),
+    ...team,
   };
 }
 
@@ -93,93 +87,27 @@ function toEnd(invocation: Invocation | undefined) {
 }
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
-const laneOf = ({ run, lane, actions, inFlight }: Team["lanes"][number]) => ({
-  run,
-  lane,
-  actions,
-  beingSent: inFlight,
-});
-const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
-const isHeld = ({ workers }: Team, lane: OpenLane): boolean => workers.some(({ worker }) => worker === lane.worker);
 
-/** Where and when it is shown. */
-interface Surface {
-  readonly time: ReturnType<typeof localTimes>;
-  readonly now: number;
-  readonly columns: number;
-  readonly out: (text: string) => void;
-}
+/** What is not known is left out. */
+type Fact = readonly [name: string, value: string | undefined];
 
-/** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
-function sayStatus(
-  { succeeded, failed, unstarted, runs, holder, team }: Status,
-  environment: Environment,
-  { reporter: { out }, stdout }: Context,
-): void {
-  const surface: Surface = { time: localTimes(), now: Date.now(), columns: columnsOf(stdout), out };
-  out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, surface)}\n`);
-  if (failed !== undefined) out(`last failure  ${describeEnd(failed, surface)}\n`);
-  if (unstarted !== undefined) out(`not started   ${describeEnd(unstarted, surface)}\n`);
-  if (holder !== undefined) out(`at work       ${describeHolding(holder, surface.time)}\n`);
-  const toDecide = runs.filter(waitsForPerson);
-  if (toDecide.length > 0) {
-    const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
-    out(`\nTo decide:\n${lines.join("")}`);
-  }
-  if (team !== undefined) sayTeam(team, surface);
+/** What is known of the last nights and of who is at work, what a person has to do, then the runs, unfinished ones first. */
+function sayStatus(found: Status, environment: Environment, { reporter: { out }, stdout }: Context): void {
+  const { succeeded, failed, unstarted, runs, holder, team } = found;
+  const time = localTimes();
   const unfinished = runs.filter(isUnfinished);
-  sayRuns("Not finished", unfinished, surface);
-  const waiting = unfinished.find((run) => !waitsForPerson(run));
-  if (team === undefined && holder === undefined && waiting !== undefined) {
-    const { run, paused } = waiting.run;
-    const how = paused === undefined ? "The next stream finishes it first. To finish it now:" : "To finish it:";
-    out(`${how}\n  ${resumeCommand(run, environment)}\n`);
-  }
-  sayRuns(
-    "Finished",
-    runs.filter((run) => !isUnfinished(run)),
-    surface,
-  );
-}
-
-/** `run 7f3a0c11, in doubt, 2 of 20 actions` */
-function describeQuestion({ run, counts, summary: { actions } }: RunStatus): string {
-  const open = counts.inDoubt + counts.refused;
-  const share = open === 0 ? [] : [`${number(open)} of ${count(actions.total, "action")}`];
-  return [`run ${run.run}`, ...waitsFor(run, counts), ...share].join(", ");
-}
-
-/** Who sends what on all machines, where several may, and how much is left. */
-function sayTeam(team: Team, surface: Surface): void {
-  const { workers, lanes } = team;
-  sayWorkers("Sending now", workers.filter(isThere), team, surface);
-  const gone = workers.filter((worker) => !isThere(worker));
-  sayWorkers("Not seen any more (killed, or frozen)", gone, team, surface);
-  if (lanes.length === 0) return;
-  const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
-  const free = lanes.filter((lane) => !isHeld(team, lane)).length;
-  const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
-  surface.out(`\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}.\n`);
-}
-
-function sayWorkers(title: string, workers: readonly Worker[], team: Team, { time, columns, out }: Surface): void {
-  if (workers.length === 0) return;
-  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
-    `${cleanText(host, 60)} ${pid}`,
-    time(since),
-    `${describeDuration(seenAgoMs)} ago`,
-    lanesOf(team, worker)
-      .map(({ lane }) => lane)
-      .join(" ") || "-",
-    cleanText(command, 60),
-  ]);
-  out(`\n${title}:\n${layOut(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
-}
-
-/** `7f3a0c11  28 Nov 03:00  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
-function sayRuns(title: string, runs: readonly RunStatus[], { time, columns, out }: Surface): void {
+  const facts: readonly Fact[] = [
+    ["last success", succeeded === undefined ? "none" : describeEnd(succeeded, time)],
+    ["last failure", failed && describeEnd(failed, time)],
+    ["not started", unstarted && describeEnd(unstarted, time)],
+    ["at work", holder && describeHolding(holder, time)],
+    ...(team === undefined ? [] : teamFacts(team, time)),
+    ...runs.filter(waitsForPerson).map((run) => ["to decide", describeQuestion(run)] as const),
+    ["unfinished", describeWaiting(found, environment)],
+  ];
+  for (const [name, value] of facts) if (value !== undefined) out(`${name.padEnd(12)}  ${value}\n`);
   if (runs.length === 0) return;
-  const rows = runs.map(({ run, counts, summary }) => [
+  const rows = [...unfinished, ...runs.filter((run) => !isUnfinished(run))].map(({ run, counts, summary }) => [
     run.run,
     time(run.createdAt),
     describeState(run, counts),
@@ -189,7 +117,46 @@ function sayRuns(title: string, runs: readonly RunStatus[], { time, columns, out
     describeActions(summary.actions, counts.inFlight),
   ]);
   const names = ["run", "began", "state", "exit", "took", "files", "actions"];
-  out(`\n${title}:\n${layOut(names, rows, columns)}`);
+  out(`\n${layOut(names, rows, columnsOf(stdout))}`);
+}
+
+/** `run 7f3a0c11, in doubt. Look, then decide: tickets settle 7f3a0c11` */
+const describeQuestion = ({ run, counts, summary }: RunStatus): string =>
+  `${[`run ${run.run}`, ...waitsFor(run, counts)].join(", ")}. ${NEXT["in doubt"]}: ${summary.next}`;
+
+/** The run that nobody sends, and that waits for no decision; of several the newest. */
+function describeWaiting({ runs, holder, team }: Status, environment: Environment): string | undefined {
+  const waiting = runs.find((run) => isUnfinished(run) && !waitsForPerson(run))?.run;
+  if (waiting === undefined || team !== undefined || holder !== undefined) return undefined;
+  const { run, paused } = waiting;
+  const how = paused === undefined ? "The next stream finishes it first. To finish it now" : "To finish it";
+  return `run ${run}. ${how}: ${resumeCommand(run, environment)}`;
+}
+
+/** Who sends on all machines, and how much is left. */
+const teamFacts = (team: Team, time: ReturnType<typeof localTimes>): readonly Fact[] => [
+  ...team.workers.map((worker) => ["worker", describeWorker(worker, team, time)] as const),
+  ["to send", team.lanes.length > 0 ? describeLeft(team) : undefined],
+];
+
+/** `db2 4711 since 28 Nov 03:00, lanes 0 1: tickets work` */
+function describeWorker(worker: Worker, team: Team, time: ReturnType<typeof localTimes>): string {
+  const { host, pid, command, since, seenAgoMs } = worker;
+  const lanes = team.lanes.filter((lane) => lane.worker === worker.worker).map(({ lane }) => lane);
+  const parts = [
+    `${cleanText(host, 60)} ${pid} since ${time(since)}`,
+    ...(lanes.length === 0 ? [] : [`lanes ${lanes.join(" ")}`]),
+    ...(isThere(worker) ? [] : [`not seen for ${describeDuration(seenAgoMs)} (killed, or frozen)`]),
+  ];
+  return `${parts.join(", ")}: ${cleanText(command, 60)}`;
+}
+
+/** How much is left to send on all machines. */
+function describeLeft({ lanes, workers }: Team): string {
+  const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
+  const free = lanes.filter((lane) => !workers.some(({ worker }) => worker === lane.worker)).length;
+  const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
+  return `${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}`;
 }
 
 /** `sales.csv and 2 more`, without its folder: a line has little room. */
@@ -214,7 +181,7 @@ function sayAge(success: Invocation | undefined, maxAge: number, name: string, {
 }
 
 /** `28 Nov 03:00 (Europe/Berlin), 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
-function describeEnd(invocation: Invocation, { now, time }: Surface): string {
+function describeEnd(invocation: Invocation, time: ReturnType<typeof localTimes>): string {
   const { command, files, exitCode, error, run, durationMs } = invocation;
   const at = endedAt(invocation);
   const parts = [
@@ -224,7 +191,7 @@ function describeEnd(invocation: Invocation, { now, time }: Surface): string {
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
-  return `${time(at)}, ${describeDuration(now - Date.parse(at))} ago: ${parts.join(", ")}${why}`;
+  return `${time(at)}, ${describeDuration(Date.now() - Date.parse(at))} ago: ${parts.join(", ")}${why}`;
 }
 
 /** `open, in doubt`; what was imported or adopted was not sent by this run. */

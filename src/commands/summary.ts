@@ -6,21 +6,12 @@ import type { Summary } from "../run/summary.ts";
 import { cleanText, count, number } from "../text.ts";
 import type { localTimes } from "./local-time.ts";
 
-/** `20 actions: 18 accepted, 2 rejected`: every part that is not zero. */
+/** `20 actions: 18 accepted, 2 rejected`. @param inFlight how many of those in doubt a living process is sending. */
 export function describeActions(actions: Summary["actions"], inFlight = 0): string {
-  const parts = listOf(actionParts(actions, inFlight));
-  return `${count(actions.total, "action")}${parts === "" ? "" : `: ${parts}`}`;
+  const { total, accepted, rejected, inDoubt, notSent } = actions;
+  const outcomes = { accepted, rejected, "in doubt": inDoubt - inFlight, "in flight": inFlight, "not sent": notSent };
+  return withParts(count(total, "action"), { ...outcomes, ...backParts(actions) });
 }
-
-/** The parts of all actions, by what became of them. `inFlight`: of those in doubt, how many a living process is sending. */
-const actionParts = (actions: Summary["actions"], inFlight = 0) => ({
-  accepted: actions.accepted,
-  rejected: actions.rejected,
-  "in doubt": actions.inDoubt - inFlight,
-  "in flight": inFlight,
-  "not sent": actions.notSent,
-  ...backParts(actions),
-});
 
 /** What of a plan is not new. */
 const backParts = ({ alreadySent, changed, late, unclear }: Omit<ActionCounts, "total" | "new" | "held">) => ({
@@ -39,13 +30,13 @@ export const listOf = (parts: Readonly<Record<string, number>>): string =>
     .join(", ");
 
 /** `26 rows: 23 mapped, 2 skipped, 1 held` */
-export function describeRows(rows: RowCounts): string {
-  const parts = listOf(rowParts(rows));
-  return `${count(rows.read, "row")}${parts === "" ? "" : `: ${parts}`}`;
-}
+export const describeRows = ({ read, mapped, skipped, invalid, held }: RowCounts): string =>
+  withParts(count(read, "row"), { mapped, skipped, invalid, held });
 
-/** The parts of all rows. */
-const rowParts = ({ mapped, skipped, invalid, held }: RowCounts) => ({ mapped, skipped, invalid, held });
+function withParts(all: string, parts: Readonly<Record<string, number>>): string {
+  const list = listOf(parts);
+  return list === "" ? all : `${all}: ${list}`;
+}
 
 /** `1 row invalid, 2 held` */
 export function describeUnsentRows({ invalid, held }: RowCounts): string {

@@ -3,19 +3,19 @@
 import { textWidth } from "../text.ts";
 
 /** What a row has in each column; texts are clean already. */
-export type TableRow = readonly string[];
+type TableRow = readonly string[];
 
 /** What parts the columns. */
 const GAP = "  ";
 
 /** How wide each column is. */
-export const widthsOf = (rows: readonly TableRow[]): readonly number[] =>
+const widthsOf = (rows: readonly TableRow[]): readonly number[] =>
   (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => textWidth(row[at] ?? ""))));
 
 export const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
 
 /** The cells beside each other, below those of other rows. */
-export const inColumns = (cells: TableRow, widths: readonly number[]): string =>
+const inColumns = (cells: TableRow, widths: readonly number[]): string =>
   cells
     .map((text, at) => padded(text, widths[at] ?? 0))
     .join(GAP)
@@ -43,13 +43,13 @@ export function layOut(names: readonly string[], rows: readonly TableRow[], colu
   return [names, rule, ...folded].map((cells) => `${inColumns(cells, narrowed)}\n`).join("");
 }
 
-/** Lines no wider than `room` unless a word is; all but the first begin with `indent`. */
-export function foldWords(text: string, room: number, indent = ""): readonly string[] {
+/** Lines no wider than `room` unless a word is. */
+function foldWords(text: string, room: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
     if (last !== undefined && textWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(lines.length === 0 ? word : `${indent}${word}`);
+    else lines.push(word);
   }
   return lines;
 }

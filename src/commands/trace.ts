@@ -74,50 +74,18 @@ export function traceChecked(trace: Trace, checked: CheckedInput): void {
 
 type Ended = Pick<Invocation, "command" | "startedAt" | "durationMs" | "exitCode" | "error" | "version">;
 
-/**
- * Writes the trace, where there is a ledger that takes it. Never throws.
- *
- * @param args as they were typed.
- */
+/** Writes the trace, where there is a ledger that takes it. Never throws. */
 export async function keepTrace(
   { environment, files, run, counts, isKept, reported }: Trace,
   { error, ...ended }: Ended,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
 ): Promise<void> {
   if (environment === undefined || !isKept) return;
   const invocation: Invocation = {
     ...ended,
-    arguments: withoutSecrets(args, env),
     files: files.map((file) => cleanText(file, 1000)),
-    error: error === undefined ? undefined : withoutSecrets([cleanText(error, 1000)], env).join(""),
+    error: error === undefined ? undefined : cleanText(error, 1000),
     ...{ run, counts, host: hostname(), who: userName() },
   };
   // A command that broke off may not have printed them.
   await noteInvocationOf(environment, invocation, error === undefined ? reported : []);
-}
-
-const HIDDEN = "…";
-
-/**
- * No flag takes a key, but a person may have typed one: values of variables that hold keys, what stands after a word such
- * as token or password, and passwords in URLs are hidden.
- */
-function withoutSecrets(words: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
-  const secrets = Object.entries(env).flatMap(([name, value]) =>
-    /key|token|secret|password/i.test(name) && value !== undefined && value.length >= 8 ? [value] : [],
-  );
-  let isNext = false;
-  return words.map((word) => {
-    const isHidden = isNext;
-    isNext = /^--?[\w-]*(key|token|secret|password|auth)$/i.test(word);
-    if (isHidden) return HIDDEN;
-    const known = secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), word);
-    return cleanText(
-      known
-        .replace(/^(--?[\w-]*(?:key|token|secret|password|auth)=).*/i, `$1${HIDDEN}`)
-        .replaceAll(/(\w+:\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`),
-      1000,
-    );
-  });
 }

@@ -77,14 +77,6 @@ const WORDS: Words = {
       `The answer about chunk ${chunk} came too late: another machine had given up on it. It changes nothing, and is kept in the ledger (attempts): ${said}.`,
       { event: "doubt", chunk, lane, actions, detail: said },
     ),
-  // The first wait is said without a terminal too, where minutes of waiting would look like a standstill.
-  "question waits": ({ detail, waitMs, isFirst }, { reporter }) => {
-    const why = cleanText(detail, 200);
-    const say = isFirst ? reporter.info : reporter.detail;
-    say(`No answer about a promise: ${why}; trying again in ${describeDuration(waitMs)}`, {
-      ...{ event: "wait", waitMs: Math.round(waitMs), detail: why },
-    });
-  },
   "closing run": sayClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "nothing to settle": ({ run, chunk, before, decision }, { reporter }) => {
@@ -162,19 +154,11 @@ function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<
 /** What closing a run leaves. */
 function sayClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
   const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
-  const [open, done] = [inDoubt + inFlight + refused, accepted + rejected + settled];
-  const parts = [
-    ...(done === 0 ? [] : [`${count(done, "action")} ${done === 1 ? "stays" : "stay"} as answered`]),
-    ...(notSent === 0
-      ? []
-      : [`${count(notSent, "action")} ${notSent === 1 ? "is not sent and goes" : "are not sent and go"} into rejects`]),
-    ...(open === 0
-      ? []
-      : [
-          `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"} until you settle ${open === 1 ? "it" : "them"}`,
-        ]),
-  ];
-  reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts.join("; ")}.`);
+  const answered = accepted + rejected + settled;
+  const open = inDoubt + inFlight + refused;
+  const parts = listOf({ answered, "not sent, which go into rejects": notSent, "in doubt": open });
+  const doubts = open === 0 ? "" : " No other run sends what is in doubt until you settle it.";
+  reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts}.${doubts}`);
 }
 
 function describeElsewhere(why: WhyElsewhere, cwd: string): string {

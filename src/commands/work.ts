@@ -14,8 +14,7 @@ export async function work(options: WorkOptions, context: Context): Promise<numb
   const { reporter } = context;
   const { core, environment } = await openSettings(context, options);
   const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
-    const { durationMs } = summary;
-    const end = { endedAt: new Date().toISOString(), durationMs, exitCode, document: summary };
+    const end = { endedAt: new Date().toISOString(), exitCode, document: summary };
     return afterRun({ environment, summary }, end, context, options.metrics);
   };
   const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {

@@ -336,8 +336,6 @@ export interface Invocation {
   readonly durationMs: number;
   /** `stream`, `validate`, … */
   readonly command: string;
-  /** As typed, without what could be a secret. */
-  readonly arguments: readonly string[];
   readonly files: readonly string[];
   readonly exitCode: number;
   readonly error: string | undefined;

@@ -69,7 +69,6 @@ export const noteMethods = (database: Database): Notes => ({
         insertInto("invocations", {
           ...invocation,
           durationMs: Math.round(durationMs),
-          arguments: JSON.stringify(invocation.arguments),
           files: JSON.stringify(files),
           counts: counts && JSON.stringify(counts),
         }),
@@ -83,9 +82,9 @@ export const noteMethods = (database: Database): Notes => ({
     const ended = how === undefined ? sql`` : ENDED[how];
     const rows = await select<Invocation>(
       database,
-      sql`SELECT started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, host, who, version
+      sql`SELECT started_at, duration_ms, command, files, exit_code, error, run, counts, host, who, version
           FROM invocations WHERE command IN ${words(commands)}${ended} ORDER BY id DESC LIMIT 1`,
-      ["arguments", "files", "counts"],
+      ["files", "counts"],
     );
     return rows[0];
   },

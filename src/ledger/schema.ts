@@ -68,7 +68,7 @@ CREATE TABLE settlements (id ${id}, run ${int} NOT NULL, chunk ${int}, decision 
 CREATE TABLE outputs (machine ${key} NOT NULL, path ${key} NOT NULL, kind ${text} NOT NULL, length ${int} NOT NULL, mtime_ns ${text} NOT NULL,
   digest ${text} NOT NULL, run ${int}, input ${int}, PRIMARY KEY (machine, path))${keyed};
 
-CREATE TABLE invocations (id ${id}, started_at ${text} NOT NULL, duration_ms ${int} NOT NULL, command ${text} NOT NULL, arguments ${text} NOT NULL,
+CREATE TABLE invocations (id ${id}, started_at ${text} NOT NULL, duration_ms ${int} NOT NULL, command ${text} NOT NULL,
   files ${text} NOT NULL, exit_code ${int} NOT NULL, error ${text}, run ${text}, counts ${text},
   host ${text} NOT NULL, who ${text} NOT NULL, version ${text} NOT NULL)${table};
 CREATE TABLE warnings (digest ${key} PRIMARY KEY, reported_at ${text} NOT NULL)${keyed};

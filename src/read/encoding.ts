@@ -1,7 +1,10 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { Failure } from "../failure.ts";
-import { cleanText, WINDOWS_1252_HIGH } from "../text.ts";
+import { cleanText } from "../text.ts";
 import { EMPTY, lineEndsIn } from "./row-bytes.ts";
+
+/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard), its five gaps as the control characters that decoders give. */
+const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 const C1_CONTROLS = /[\u0080-\u009f]/g;
 

@@ -157,7 +157,7 @@ export async function sendFrom(
   const sending = {
     ...{ ledger, run: run.number, environment, promises, writePromises, deadline, mostActions: run.mostActions },
     ...{ stop: timer.signal, abort: context.abort, rejectedBefore: before.rejected },
-    happened: shown(context, before, lanes.atOnce),
+    happened: shown(context, before),
   };
   const stops = await sendLanes(sending, lanes, connect);
   const { notSent } = await ledger.counts(run.number);
@@ -194,24 +194,22 @@ export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { r
 }
 
 /** Reports what happens to the chunks, and how much of the run is done. */
-function shown({ progress }: RunContext, before: RunCounts, lanes: number): (event: SendEvent) => void {
+function shown({ progress }: RunContext, before: RunCounts): (event: SendEvent) => void {
   let done = before.accepted + before.rejected + before.settled;
-  let { rejected, decidedChunks: decided, chunks: of } = before;
-  const show = (more: Pick<WorkUnderWay, "attempts" | "waiting"> = {}): void =>
+  let { rejected } = before;
+  const show = (waiting?: WorkUnderWay["waiting"]): void =>
     progress.advanced({
-      ...{ doing: "sending", unit: "action", done, total: before.total, lanes, rejected, ...more },
-      chunk: { number: Math.min(decided + 1, of), of },
+      ...{ doing: "sending", unit: "action", done, total: before.total, rejected },
+      ...(waiting && { waiting }),
     });
   show();
   return (event) => {
     progress.happened(event);
-    if (event.kind === "chunk sent") show({ attempts: event.attempt });
-    if (event.kind === "chunk waits") show({ waiting: { detail: event.detail, waitMs: event.waitMs } });
+    if (event.kind === "chunk sent") show();
+    if (event.kind === "chunk waits") show({ detail: event.detail, waitMs: event.waitMs });
     if (event.kind !== "chunk answered") return;
     done += event.accepted + event.rejected;
     rejected += event.rejected;
-    decided += 1;
-    of = Math.max(of, decided);
     show();
   };
 }

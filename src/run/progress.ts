@@ -28,11 +28,7 @@ export interface WorkUnderWay {
   readonly share?: number;
   /** Of `total`, or of `done` where that is not known. */
   readonly unit: "row" | "action" | "promise";
-  readonly chunk?: { readonly number: number; readonly of: number };
-  /** How many lanes are being sent at once. */
-  readonly lanes?: number;
   readonly rejected?: number;
-  readonly attempts?: number;
   /** A request failed, and is tried again after a wait. */
   readonly waiting?: Wait;
 }
@@ -83,8 +79,6 @@ export type RunEvent =
       readonly isResumed: boolean;
     }
   | SendEvent
-  /** A question about promises was not answered. `isFirst`: of this round of questions. */
-  | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
   | { readonly kind: "run closed"; readonly run: string }
   | {

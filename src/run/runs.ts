@@ -5,7 +5,7 @@ import { parseJson } from "../actions/json.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Attempt, Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
-import { closeCommand, resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../next-command.ts";
+import { resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../next-command.ts";
 import type { RowCounts } from "../plan/plan.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { LOCK } from "./ledger-of.ts";
@@ -72,7 +72,7 @@ export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string
 /** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
 export async function whyItWaits(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
   const { run: id } = run;
-  const close = closeCommand(run, environment);
+  const close = settleCommand(run.run, environment, "--abandon");
   const resume = resumeCommand(id, environment);
   if (run.state === "closing")
     return new Failure("busy", `The closing of run ${id} was interrupted, and comes first.`, {
@@ -136,7 +136,7 @@ export async function statusOf(ledger: Ledger, run: Run, environment: Environmen
 
 /** What a person does next about a run; null where nothing of it is open, or somebody is sending it. */
 function nextOf({ run, state }: Run, counts: RunCounts, environment: Environment): string | null {
-  if (state === "closing") return closeCommand({ run }, environment);
+  if (state === "closing") return settleCommand(run, environment, "--abandon");
   if (counts.inDoubt + counts.refused > 0) return settleCommand(run, environment);
   return state === "open" && counts.inFlight === 0 ? resumeCommand(run, environment) : null;
 }

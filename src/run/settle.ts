@@ -4,7 +4,7 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
-import { closeCommand, decideChunkCommand, settleCommand } from "../next-command.ts";
+import { decideChunkCommand, settleCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
@@ -167,7 +167,7 @@ async function close(context: RunContext, session: Session, run: Run, options: S
       "busy",
       `Workers are still sending ${flying} chunks of run ${run.run}. They begin no more of it.`,
       {
-        hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
+        hint: `Once they are answered, finish closing it: ${settleCommand(run.run, environment, "--abandon")}`,
       },
     );
   {

@@ -33,13 +33,11 @@ export interface Status {
   readonly unstarted: Invocation | undefined;
   /** Where several machines send. */
   readonly team: Team | undefined;
-  /** Of the ledger on disk. */
-  readonly bytes: number;
 }
 
 const NOTHING: Omit<Status, "problem"> = {
   ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined },
-  ...{ failed: undefined, unstarted: undefined, team: undefined, bytes: 0 },
+  ...{ failed: undefined, unstarted: undefined, team: undefined },
 };
 
 /** Commands whose end says whether a night went well. */
@@ -68,7 +66,6 @@ export async function status(
     failed: worked?.exitCode === EXIT_CODES.ok ? undefined : worked,
     unstarted: latest?.startedAt === worked?.startedAt ? undefined : latest,
     team: await ledger.workers?.team(),
-    bytes: await ledger.bytes(),
   };
 }
 

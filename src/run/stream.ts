@@ -150,7 +150,7 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
       "usage",
       `The ledger of ${name} is a file of this machine (${ledgerPath}), which workers elsewhere can't reach. Nothing was published.`,
       {
-        hint: `Send it from here: ${streamCommand(files, { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
+        hint: `Send it from here: ${streamCommand(files, [], { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
       },
     );
   if (output === "-")

@@ -12,7 +12,7 @@ import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { replaceFile, syncDirectory } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { errorCode, Failure, notWritten } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, Output, Written } from "../ledger/ledger.ts";
 
 type OutputKind = Output["kind"];
@@ -110,6 +110,18 @@ async function isLink(path: string): Promise<boolean> {
 /** Makes the folder of an output, and what is missing above it. */
 export function makeOutputFolder(path: string): void {
   makeFolder(dirname(path), { hint: "Name another file with --output." });
+}
+
+/** An error that a file threw as it was written, as a failure with exit code 10; one that is a failure stays itself. */
+export function notWritten(file: string, cause: unknown, before = ""): Failure {
+  if (cause instanceof Failure) return cause;
+  const code = errorCode(cause) ?? String(cause);
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  return new Failure(
+    "storage",
+    isFull ? `The disk is full: ${file} can't be written.` : `${file} can't be written (${code}).`,
+    { hint: `${before}Make room or put the disk right, then run the same command again.`, cause },
+  );
 }
 
 const unwritable = (path: string, cause: unknown): Failure =>

@@ -5,9 +5,17 @@ import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { Opened } from "../disk/closing.ts";
-import { errorCode, notWritten } from "../failure.ts";
+import { errorCode } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { freeName, inspectOutput, machineOf, OutputChanged, type OutputState, openOutput } from "./output-file.ts";
+import {
+  freeName,
+  inspectOutput,
+  machineOf,
+  notWritten,
+  OutputChanged,
+  type OutputState,
+  openOutput,
+} from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";
 
 export interface PromiseWriter extends AsyncDisposable {

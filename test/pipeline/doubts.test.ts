@@ -63,7 +63,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   expect((await shown(run, false)).said).toContain(`Look, then decide: ${next}`);
   expect((await shown(undefined, false)).out).toMatch(
     new RegExp(
-      `^last success .*\\n(?:last failure .*\\n)?\\nTo decide:\\n {2}run ${run}, in doubt, .*:\\n {4}${next}\\n\\n`,
+      `^last success .*\\n(?:last failure .*\\n)?to decide {5}run ${run}, in doubt. Look, then decide: ${next}\\n\\n`,
     ),
   );
   expect(JSON.parse((await shown(run, true)).out)).toMatchObject({ next });
@@ -212,7 +212,7 @@ test("closing a run leaves what the service refused to a person: part of it may 
   expect((await night(field)).exitCode).toBe(9);
   field.setFaults();
   const closed = await field.settle("abandon");
-  expect([closed.exitCode, closed.said]).toEqual([6, expect.stringContaining("2 actions stay in doubt")]);
+  expect([closed.exitCode, closed.said]).toEqual([6, expect.stringContaining("No other run sends what is in doubt until you settle it.")]);
   const next = await night(field);
   expect([next.exitCode, next.summary?.actions]).toMatchObject([6, { accepted: 2, notSent: 2 }]);
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T4 T5");

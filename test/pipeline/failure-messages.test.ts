@@ -135,7 +135,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
   finished: {
     exitCode: 0,
     happens: (field) => send(field),
-    said: ["By action: 1 newEvent, 2 soldTicket.", "Promises: promises.local.ndjson"],
+    said: ["Promises: promises.local.ndjson"],
   },
   "in doubt": {
     exitCode: 6,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold, nearest } from "../../src/actions/nearest.ts";
-import { cleanText, codePoints, escapeUnseen, textWidth } from "../../src/text.ts";
+import { cleanText, escapeUnseen, textWidth } from "../../src/text.ts";
 import { codePoint } from "../support/texts.ts";
 
 describe("text for people", () => {
@@ -51,15 +51,6 @@ describe("text for people", () => {
       }),
     );
     expect(escapeUnseen('"a\u009b31m\u202e\u{e0041}ü"')).toBe('"a\\u009b31m\\u202e\\udb40\\udc41ü"');
-  });
-
-  it("counts code points, half pairs as one each", () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom("a", "ü", "😀", "\ud800", "\udc00")), (parts) => {
-        const text = parts.join("");
-        expect(codePoints(text)).toBe(Array.from(text).length);
-      }),
-    );
   });
 });
 

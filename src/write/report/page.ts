@@ -68,8 +68,6 @@ function blockOf(block: Block, id: string): Html {
   switch (block.kind) {
     case "text":
       return html`<p>${block.text}</p>`;
-    case "commands":
-      return commands(block.commands);
     case "table":
       return tableOf(block);
     case "bars":
@@ -77,7 +75,7 @@ function blockOf(block: Block, id: string): Html {
     case "times":
       return timesOf(block.times, id);
     case "group":
-      return groupOf(block, id);
+      return groupOf(block);
   }
 }
 
@@ -116,9 +114,8 @@ function barsOf({ title, bars, more }: Bars): Html {
   return html`<table class="bars"><caption>${title}</caption><thead>${head}</thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
 }
 
-function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {
-  return html`<div class="group ${tone}"><h3>${title}</h3><p class="more">${amount}</p>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
-}
+const groupOf = ({ tone, title, lines }: Group): Html =>
+  html`<div class="group ${tone}"><h3>${title}</h3>${lines.map((line) => html`<p>${line}</p>`)}</div>`;
 
 /** When requests were sent and how long they took: in words, and in a chart. */
 function timesOf(times: SendingTimes, id: string): Html {

@@ -49,7 +49,6 @@ export interface Section {
 
 export type Block =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "commands"; readonly commands: readonly Command[] }
   | Table
   | Bars
   | { readonly kind: "times"; readonly times: SendingTimes }
@@ -79,7 +78,5 @@ export interface Group {
   readonly kind: "group";
   readonly tone: Tone;
   readonly title: string;
-  /** Below the title: how often, and what it is called elsewhere. */
-  readonly amount: string;
-  readonly blocks: readonly Exclude<Block, Group>[];
+  readonly lines: readonly string[];
 }

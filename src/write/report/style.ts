@@ -66,7 +66,6 @@ nav ul, .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 .verdict p:first-child { font-size: 1.125rem; font-weight: 600; }
 .group { margin: .75rem 0; box-shadow: inset 0 0 0 1px var(--line); }
 .group h3 { margin: 0; }
-.group > .more { margin: 0; }
 summary { cursor: pointer; }
 section > details { margin-top: 2.5rem; padding-top: .75rem; border-top: 1px solid var(--line); }
 summary > h2 { display: inline; border: 0; color: var(--ink); }
@@ -117,11 +116,6 @@ figure { margin: 1rem 0; }
   table { font-size: .875rem; }
   .scroll :is(th, td) { max-width: 15rem; }
   .scroll tbody :is(th, td):not(.n) { min-width: 6rem; overflow-wrap: anywhere; }
-  /* A row of a group becomes a card. */
-  .group .scroll thead { position: absolute; clip-path: inset(50%); }
-  .group .scroll tbody tr { display: flex; flex-wrap: wrap; gap: 0 .75rem; padding: .3rem 0; border-bottom: 1px solid var(--line); }
-  .group .scroll tbody :is(th, td) { min-width: 0; max-width: 100%; padding: 0; border: 0; }
-  .group .scroll td:empty { display: none; }
 }
 
 @page { margin: 15mm; }

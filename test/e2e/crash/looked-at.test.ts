@@ -29,6 +29,6 @@ test("a plan, a dry run and status tell what was accepted from what is still to 
   expect(dry.stderr).toContain("1 of ");
   const status = await rig.run(["status", "--env", "playground"]);
   expect(status.stdout).toMatch(
-    /The next stream finishes it first. To finish it now:\n {2}tickets resume [0-9a-f]{8} --env playground/,
+    /The next stream finishes it first. To finish it now: tickets resume [0-9a-f]{8} --env playground/,
   );
 });

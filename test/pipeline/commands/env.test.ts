@@ -40,32 +40,32 @@ describe("tickets env", () => {
     );
     expect([code, err]).toEqual([0, ""]);
     expect(out).toBe(`playground  (named on the command line)
-  baseUrl           https://play.example.com                               tickets.config.yaml:3
-  apiKey            environment variable TICKETS_PLAYGROUND_API_KEY (set)  TICKETS_PLAYGROUND_API_KEY
-  chunkSize         500                                                    tickets.config.yaml:4
-  maxChunkBytes     8388608                                                default
-  maxInputBytes     none                                                   default
-  timeout           1m30s                                                  tickets.config.yaml:5
-  retries           2                                                      the caller
-  retryStatuses     none                                                   default
-  rate              none                                                   default
-  lanes             4                                                      TICKETS_LANES
-  maxRejected       100                                                    default
-  refusalsAreWhole  false                                                  default
-  complete          false                                                  default
-  confirm           false                                                  default
-  freshConnection   true                                                   default
-  onEnd             none                                                   default
-  accept            none                                                   default
-  statusPath        none                                                   default
-  sameServiceAs     none                                                   default
-  ledger            SQLite                                                 default
-  output            promises.playground.ndjson                             default
-  safeCsv           false                                                  default
-  stateDir          /var/tickets                                           TICKETS_STATE_DIR
+  baseUrl           https://play.example.com  (tickets.config.yaml:3)
+  apiKey            environment variable TICKETS_PLAYGROUND_API_KEY, set  (TICKETS_PLAYGROUND_API_KEY)
+  chunkSize         500  (tickets.config.yaml:4)
+  maxChunkBytes     8388608  (default)
+  maxInputBytes     none  (default)
+  timeout           1m30s  (tickets.config.yaml:5)
+  retries           2  (the caller)
+  retryStatuses     none  (default)
+  rate              none  (default)
+  lanes             4  (TICKETS_LANES)
+  maxRejected       100  (default)
+  refusalsAreWhole  false  (default)
+  complete          false  (default)
+  confirm           false  (default)
+  freshConnection   true  (default)
+  onEnd             none  (default)
+  accept            none  (default)
+  statusPath        none  (default)
+  sameServiceAs     none  (default)
+  ledger            SQLite  (default)
+  output            promises.playground.ndjson  (default)
+  safeCsv           false  (default)
+  stateDir          /var/tickets  (TICKETS_STATE_DIR)
 
-  ledger    /var/tickets/playground/ledger.db  NEW
-  config    tickets.config.yaml
+  ledger  /var/tickets/playground/ledger.db  NEW
+  config  tickets.config.yaml
 `);
   });
 
@@ -73,7 +73,7 @@ describe("tickets env", () => {
     const { code, out } = await show({ [PROJECT]: `${TEXT}env: production\n` });
     expect(code).toBe(0);
     expect(out).toContain("production  (tickets.config.yaml:9)");
-    expect(out).toContain("environment variable TICKETS_SHOP_KEY (not set)");
+    expect(out).toContain("environment variable TICKETS_SHOP_KEY, not set");
     expect(out).toContain(`environments (* would be used)
     playground  tickets.config.yaml:2
   * production  tickets.config.yaml:6
@@ -86,8 +86,8 @@ describe("tickets env", () => {
     expect(code).toBe(0);
     expect(out).toContain("sandbox  (default (no environment is configured))");
     expect(out).toContain("this machine; nothing leaves it");
-    expect(out).toContain("ledger    $/above/project/.tickets/sandbox/ledger.db  NEW");
-    expect(out).toContain("config    none");
+    expect(out).toContain("ledger  $/above/project/.tickets/sandbox/ledger.db  NEW");
+    expect(out).toContain("config  none");
   });
 
   test("none chosen: the list all the same, and exit 2 as any command would end", async () => {
@@ -149,6 +149,6 @@ describe("tickets env", () => {
       { [PROJECT]: text.replace("[false", '["false"') },
       { name: "a", config: "tickets.config.yaml" },
     );
-    expect(out).toContain("command false ... (not run)");
+    expect(out).toContain("command false ..., not run");
   });
 });

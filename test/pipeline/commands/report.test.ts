@@ -136,12 +136,11 @@ describe("the report of a stream", () => {
     });
     expect(text).toContain("Some actions are in doubt: the service may or may not have them.");
     expect(text.split(/Stopped: chunk 2.*$/m.exec(said)?.[0] ?? "")).toHaveLength(2);
-    expect(text).toContain("Chunk 2 is in doubt 10 actions");
-    expect(text).toContain(`tickets settle ${run} --chunk 2 --sent --env local --reason "…"`);
-    expect(text).toContain(`tickets settle ${run} --chunk 2 --not-sent --env local --reason "…"`);
+    expect(text).toContain("2 10 in doubt ");
+    expect(text).toContain(`Look, then decide: tickets settle ${run} --env local`);
     expect(text).toMatch(/No <i>seat<\/i> left\. 2 sales\.csv:[34] /);
-    expect(text).toContain("price is not a decimal number such as 12.50. 2 errors · price-invalid");
-    expect(text).toContain("sales.csv:22 price 12,50 sales.csv:23 price <b> odd");
+    expect(text).toContain("price-invalid (2 times): price is not a decimal number such as 12.50.");
+    expect(text).toContain('sales.csv:22 price: "12,50" sales.csv:23 price: "<b> odd"');
     expect(page).not.toMatch(/<b>|<i>|\u202e/);
     expect(page).not.toContain("anna.schmidt");
   });
@@ -287,7 +286,7 @@ describe("the report of results", () => {
     expect([said, out]).toEqual([`Report of run ${run}: later.html`, ""]);
     const [own, later] = [await field.read("own.html"), await field.read("later.html")];
     expect(countsOf(later)).toEqual(countsOf(own));
-    expect(textOf(later)).toContain("Chunk 2 is in doubt 10 actions");
+    expect(textOf(later)).toContain("2 10 in doubt ");
 
     await field.settle("sent");
     await field.stream(FILES, { flags });

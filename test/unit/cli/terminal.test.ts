@@ -14,7 +14,7 @@ async function reported(state: WorkUnderWay, before?: WorkUnderWay): Promise<str
   const stderr = stream().on("data", (text) => written.push(String(text)));
   const terminal = await openTerminal({
     ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
-    place: () => ({}),
+    place: () => ({ environment: undefined, run: undefined }),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
   terminal.progress(before);
@@ -41,7 +41,7 @@ test("a log file that can't be written any more is reported once, and nothing st
   const terminal = await openTerminal({
     ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
     ...{ stdin: stream(), stdout: stream(), stderr, env: {}, logFile },
-    place: () => ({}),
+    place: () => ({ environment: undefined, run: undefined }),
   });
   for (const text of ["one", "two", "three"]) terminal.info(text);
   terminal.log("for programs alone", { event: "chunk.sent" });

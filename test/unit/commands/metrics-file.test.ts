@@ -8,7 +8,7 @@ import { openFolder } from "../../support/folder.ts";
 const NIGHT: Metrics = {
   environment: "production",
   last: {
-    ...{ endedAt: "2026-03-01T03:00:12.500Z", exitCode: 6, durationMs: 12_500 },
+    ...{ endedAt: "2026-03-01T03:00:12.500Z", exitCode: 6 },
     counts: {
       actions: { accepted: 5, rejected: 1, inDoubt: 2, notSent: 4, alreadySent: 7, changed: 1, late: 3, unclear: 2 },
     },
@@ -16,11 +16,6 @@ const NIGHT: Metrics = {
   ledger: {
     succeeded: { startedAt: "2026-02-28T02:59:48.000Z", durationMs: 12_000 },
     runs: [{ run: { state: "open" }, counts: { inDoubt: 2, refused: 0 } }],
-    bytes: 4096,
-    team: {
-      workers: [1, 2, 3].map((worker) => ({ worker, seenAgoMs: 0 })),
-      lanes: [{ actions: 700 }],
-    },
   } as unknown as Metrics["ledger"], // what is counted of it
 };
 
@@ -33,7 +28,6 @@ test("each metric has its help, its type and its environment", () => {
     'tickets_last_success_timestamp_seconds{environment="production"} 1772247600',
     'tickets_last_run_timestamp_seconds{environment="production"} 1772334012.5',
     'tickets_last_run_exit_code{environment="production"} 6',
-    'tickets_last_run_duration_seconds{environment="production"} 12.5',
     'tickets_last_run_actions{environment="production",outcome="accepted"} 5',
     'tickets_last_run_actions{environment="production",outcome="rejected"} 1',
     'tickets_last_run_actions{environment="production",outcome="in_doubt"} 2',
@@ -44,9 +38,6 @@ test("each metric has its help, its type and its environment", () => {
     'tickets_last_run_actions{environment="production",outcome="unclear"} 2',
     'tickets_doubts{environment="production"} 2',
     'tickets_unfinished_runs{environment="production"} 1',
-    'tickets_workers{environment="production"} 3',
-    'tickets_backlog_actions{environment="production"} 700',
-    'tickets_ledger_size_bytes{environment="production"} 4096',
   ]);
   const names = samplesIn(text).map((line) => line.split("{")[0]);
   const typed = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
@@ -54,13 +45,12 @@ test("each metric has its help, its type and its environment", () => {
 });
 
 test("what is not known is left out, and no success yet is 0", () => {
-  const last = { endedAt: "2026-03-01T03:00:00Z", exitCode: 5, durationMs: 10, counts: undefined };
+  const last = { endedAt: "2026-03-01T03:00:00Z", exitCode: 5, counts: undefined };
   expect(samplesIn(metricsText({ environment: "a", last, ledger: undefined }))).toEqual([
     'tickets_last_run_timestamp_seconds{environment="a"} 1772334000',
     'tickets_last_run_exit_code{environment="a"} 5',
-    'tickets_last_run_duration_seconds{environment="a"} 0.01',
   ]);
-  const ledger = { succeeded: undefined, runs: [], bytes: 0, team: undefined };
+  const ledger = { succeeded: undefined, runs: [] };
   expect(samplesIn(metricsText({ environment: "a", last: undefined, ledger }))[0]).toBe(
     'tickets_last_success_timestamp_seconds{environment="a"} 0',
   );

@@ -151,7 +151,7 @@ describe("docs/design/ledger.md", () => {
   });
 
   const queries = [...page.matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(([, sql = ""]) => sql);
-  it("has five queries", () => expect(queries).toHaveLength(5));
+  it("has six queries", () => expect(queries).toHaveLength(6));
   it.each(queries)("%s can be run", (sql) => {
     expect(() => database.prepare(sql).all()).not.toThrow();
   });

@@ -396,7 +396,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
 
   it("invocations and the warnings that they showed", async (ledger) => {
     const invocation = {
-      ...{ startedAt: at(1), durationMs: 12, command: "stream", arguments: ["a.csv"], files: ["a.csv"], exitCode: 0 },
+      ...{ startedAt: at(1), durationMs: 12, command: "stream", files: ["a.csv"], exitCode: 0 },
       ...{ error: undefined, run: "7f3a0c11", counts: { actions: { accepted: 2 } } },
       ...{ host: "web-1", who: "ops", version: "1.0.0" },
     };

@@ -13,9 +13,8 @@ function reportOf(text: string): Report {
     { actions: 5, from: 1000, to: 1900, class: "answered" },
   ]);
   if (times === undefined) throw new Error("there was a request");
-  const inner: Exclude<Block, { kind: "group" }>[] = [
+  const inner: readonly Block[] = [
     { kind: "text", text },
-    { kind: "commands", commands: [{ lead: text, command: text }] },
     {
       kind: "table",
       caption: text,
@@ -33,11 +32,7 @@ function reportOf(text: string): Report {
     tiles: [{ name: text, value: 3, tone: "good", leadsTo: [] }],
     sections: [
       { id: "one", title: text, isFolded: true, blocks: inner },
-      {
-        id: "two",
-        title: text,
-        blocks: [{ kind: "group", tone: "bad", title: text, amount: text, blocks: inner }],
-      },
+      { id: "two", title: text, blocks: [{ kind: "group", tone: "bad", title: text, lines: [text] }] },
     ],
   };
 }
