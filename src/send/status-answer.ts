@@ -17,7 +17,7 @@ export type StatusReading =
   | { readonly kind: "refused"; readonly detail: string; readonly body: string };
 
 /** How a promise can end: no later answer says otherwise. */
-export const FINAL_STATUSES = ["confirmed", "no_broadcast_required", "error", "wont_broadcast"] as const;
+const FINAL_STATUSES = ["confirmed", "no_broadcast_required", "error", "wont_broadcast"] as const;
 
 /** Those that mean that the action did not reach the blockchain, though it should have. */
 export const FAILED_STATUSES: readonly string[] = [
