@@ -212,7 +212,10 @@ test("closing a run leaves what the service refused to a person: part of it may 
   expect((await night(field)).exitCode).toBe(9);
   field.setFaults();
   const closed = await field.settle("abandon");
-  expect([closed.exitCode, closed.said]).toEqual([6, expect.stringContaining("No other run sends what is in doubt until you settle it.")]);
+  expect([closed.exitCode, closed.said]).toEqual([
+    6,
+    expect.stringContaining("No other run sends what is in doubt until you settle it."),
+  ]);
   const next = await night(field);
   expect([next.exitCode, next.summary?.actions]).toMatchObject([6, { accepted: 2, notSent: 2 }]);
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T4 T5");
