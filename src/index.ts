@@ -1,7 +1,7 @@
 /** `ticket-stream` as a library; docs/reference.md#the-library shows each function. */
 
 export { ACTION_NAMES, type Action, type ActionName } from "./actions/actions.ts";
-export type { Problem } from "./actions/problem.ts";
+export type { PlacedProblem as Problem } from "./actions/problem.ts";
 export { actionSchemas, type JsonSchema } from "./actions/schemas.ts";
 export { EXIT_CODES, Failure, type FailureCode } from "./failure.ts";
 export {

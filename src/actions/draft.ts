@@ -15,7 +15,7 @@ import {
 import { parseJson, quote, stringifyJson } from "./json.ts";
 import type { Fault, TextFault } from "./kind.ts";
 import { faultIn, KINDS } from "./kinds.ts";
-import type { Finding } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 import { instantIn } from "./times.ts";
 import { zoneOf } from "./zones.ts";
 
@@ -139,8 +139,8 @@ export interface ReadSettings {
   readonly zone?: string | undefined;
 }
 
-/** Reads a trimmed text that is not empty into the draft. What says no value is a finding, never a guess. */
-export type ReadField = (text: string, draft: Draft, findings: Finding[]) => void;
+/** Reads a trimmed text that is not empty into the draft. What says no value is a problem, never a guess. */
+export type ReadField = (text: string, draft: Draft, problems: Problem[]) => void;
 
 /** How texts become a field of an action. */
 export function compileField(action: ActionName, field: FieldName, { clearWord, zone }: ReadSettings): ReadField {
@@ -148,10 +148,10 @@ export function compileField(action: ActionName, field: FieldName, { clearWord, 
   const { read = (text: string) => text } = KINDS[fieldSpec(field).kind];
   const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
   const cleared = clearedValue(action, field);
-  return (text, draft, findings) => {
+  return (text, draft, problems) => {
     const value = text === clearWord ? cleared : read(text, toInstant);
     if (isFault(value))
-      findings.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
+      problems.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
     else draft.judge(number, value);
   };
 }

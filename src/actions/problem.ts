@@ -12,10 +12,10 @@ export interface SourceLine {
 }
 
 /** What a check says of one action or field, before it is known where the action came from. */
-export interface Finding {
+export interface Problem {
   /** Id of the rule that was broken; see docs/reference.md#rules. */
   readonly rule: string;
-  /** Field name, when the finding is about one field. */
+  /** Field name, when the problem is about one field. */
   readonly field?: string;
   /** Kind of action, where what it means differs from kind to kind. */
   readonly action?: string;
@@ -27,17 +27,17 @@ export interface Finding {
   readonly message: string;
   /** What to do. */
   readonly hint: string;
-  /** Where the row that this one waits for stands, in a finding that says nothing else: the row is held for it. */
+  /** Where the row that this one waits for stands, in a problem that says nothing else: the row is held for it. */
   readonly cause?: SourceLine;
   /** Of a warning: a digest of what the row holds, or all rows that it stands for, by which it is known again in a later export. */
   readonly mark?: string;
 }
 
-/** What a finding says of a field of an action and its value. */
+/** What a problem says of a field of an action and its value. */
 export const about = (field: string, value: string) => ({ field, pointer: `/data/${field}`, value });
 
-/** A finding with its place in an input file and its severity after the config's `rules`. */
-export interface Problem extends Finding, SourceLine {
+/** A problem with its place in an input file and its severity after the config's `rules`. */
+export interface PlacedProblem extends Problem, SourceLine {
   readonly severity: "warn" | "error";
 }
 

@@ -1,4 +1,4 @@
-import type { Finding, Severity } from "./problem.ts";
+import type { Problem, Severity } from "./problem.ts";
 
 /** One rule of docs/reference.md#rules: what it finds, how grave that is unless the config says otherwise, and where it comes from. */
 export interface Rule {
@@ -108,7 +108,7 @@ export const ACTION_RULES = rulesOf("error", {
 
 export type ActionRule = keyof typeof ACTION_RULES;
 
-/** A finding of `validateItem`. */
-export interface ActionFinding extends Finding {
+/** A problem of `validateItem`. */
+export interface ActionProblem extends Problem {
   readonly rule: ActionRule;
 }

@@ -15,41 +15,41 @@ import {
 } from "./fields.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionFinding } from "./rules.ts";
+import type { ActionProblem } from "./rules.ts";
 
 /** Shared by all sound items. */
-export const NONE: readonly ActionFinding[] = Object.freeze([]);
+export const NONE: readonly ActionProblem[] = Object.freeze([]);
 
 /**
  * Everything that is wrong with an item of a request body, `{action, data}`; empty when nothing is. First what is wrong with
- * its keys, then what is with its action (`validateDraft`). The findings' severity is the rule's (`ACTION_RULES`), unless the
+ * its keys, then what is with its action (`validateDraft`). The problems' severity is the rule's (`ACTION_RULES`), unless the
  * reader relaxes it.
  */
-export function validateItem(item: unknown): readonly ActionFinding[] {
+export function validateItem(item: unknown): readonly ActionProblem[] {
   if (!isJsonObject(item))
-    return [shapeFinding("", `The item is ${typeName(item)}, not an object with action and data.`)];
+    return [shapeProblem("", `The item is ${typeName(item)}, not an object with action and data.`)];
   const { action, data } = item;
-  const findings = Object.keys(item)
+  const problems = Object.keys(item)
     .filter((key) => key !== "action" && key !== "data")
     .map(strangeKey);
-  if (!isJsonObject(data)) findings.push(shapeFinding("/data", `data is ${typeName(data)}, not an object.`));
+  if (!isJsonObject(data)) problems.push(shapeProblem("/data", `data is ${typeName(data)}, not an object.`));
   if (typeof action !== "string" || !isActionName(action))
-    findings.push({
+    problems.push({
       rule: "action-unknown",
       pointer: "/action",
       ...shown(action),
       message: `action is ${typeof action === "string" ? "not one of the service's actions" : typeName(action)}.`,
       hint: actionHint(action),
     });
-  else if (isJsonObject(data)) findings.push(...validateDraft(draftOf(action, data)));
-  return findings.length === 0 ? NONE : findings;
+  else if (isJsonObject(data)) problems.push(...validateDraft(draftOf(action, data)));
+  return problems.length === 0 ? NONE : problems;
 }
 
-function shapeFinding(pointer: string, message: string): ActionFinding {
+function shapeProblem(pointer: string, message: string): ActionProblem {
   return { rule: "item-shape", pointer, message, hint: 'Write {"action": ..., "data": {...}}.' };
 }
 
-function strangeKey(key: string): ActionFinding {
+function strangeKey(key: string): ActionProblem {
   const own = nearest(key, ["action", "data"]);
   const meant = nearest(key, FIELD_NAMES);
   const elsewhere = meant === undefined ? "Leave it out." : `Move it into data, as ${meant}.`;
@@ -68,23 +68,23 @@ export function actionHint(written: unknown): string {
 }
 
 /** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
-export function validateDraft(draft: Draft): readonly ActionFinding[] {
-  const ofKeys = draft.isSound ? NONE : draft.keys.flatMap((key) => findingsOfKey(draft, key));
-  const missing = missingFindings(draft);
+export function validateDraft(draft: Draft): readonly ActionProblem[] {
+  const ofKeys = draft.isSound ? NONE : draft.keys.flatMap((key) => problemsOfKey(draft, key));
+  const missing = missingProblems(draft);
   if (ofKeys.length === 0) return missing;
   return missing.length === 0 ? ofKeys : [...ofKeys, ...missing];
 }
 
-function findingsOfKey(draft: Draft, key: Key): readonly ActionFinding[] {
+function problemsOfKey(draft: Draft, key: Key): readonly ActionProblem[] {
   const field = typeof key === "number" ? FIELD_NAMES[key] : undefined;
   if (typeof key === "string" || field === undefined) return [strangeField(draft, key)];
   const isTaken = (TAKEN[draft.action] & (1 << key)) !== 0;
   const isNull = (draft.nulls & (1 << key)) !== 0;
-  const found = isNull ? nullFinding(draft.action, field) : faultFinding(draft, key, field);
-  return [isTaken ? undefined : strangeField(draft, key), found].filter((finding) => finding !== undefined);
+  const found = isNull ? nullProblem(draft.action, field) : faultProblem(draft, key, field);
+  return [isTaken ? undefined : strangeField(draft, key), found].filter((problem) => problem !== undefined);
 }
 
-function strangeField(draft: Draft, key: Key): ActionFinding {
+function strangeField(draft: Draft, key: Key): ActionProblem {
   const { action } = draft;
   const name = nameOf(key);
   const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...textOf(draft, key) };
@@ -106,7 +106,7 @@ function strangeField(draft: Draft, key: Key): ActionFinding {
 }
 
 /** In an update null says the same as leaving the field out. */
-function nullFinding(action: ActionName, field: FieldName): ActionFinding | undefined {
+function nullProblem(action: ActionName, field: FieldName): ActionProblem | undefined {
   const { updates, required } = actionSpec(action);
   if (updates && !required.includes(field)) return undefined;
   const message = updates
@@ -115,7 +115,7 @@ function nullFinding(action: ActionName, field: FieldName): ActionFinding | unde
   return { rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint: "Leave the field out." };
 }
 
-function faultFinding(draft: Draft, key: number, field: FieldName): ActionFinding | undefined {
+function faultProblem(draft: Draft, key: number, field: FieldName): ActionProblem | undefined {
   const fault = draft.faults?.get(key);
   if (fault === undefined) return undefined;
   const { rule, inside = "", what, hint } = fault;
@@ -151,19 +151,19 @@ const NEEDED = recordOf(ACTION_NAMES, (action) => {
   return { all: setOf(required), one: setOf(exclusive), some: setOf(anyOf) };
 });
 
-/** What is not there. A null that has a finding of its own is not missing as well. */
-function missingFindings({ action, given, nulls }: Draft): readonly ActionFinding[] {
+/** What is not there. A null that has a problem of its own is not missing as well. */
+function missingProblems({ action, given, nulls }: Draft): readonly ActionProblem[] {
   const { all, one, some } = NEEDED[action];
   const { required, exclusive, anyOf, updates } = actionSpec(action);
   const isThere = given | nulls;
   const isThereOrReported = updates ? given : isThere;
-  const findings: ActionFinding[] = [];
+  const problems: ActionProblem[] = [];
   if ((all & ~isThere) !== 0)
-    findings.push(
+    problems.push(
       ...required.filter((name) => (isThere & setOf([name])) === 0).map((name) => missingField(action, name)),
     );
   if (one !== 0 && (one & isThereOrReported) === 0)
-    findings.push({
+    problems.push({
       rule: "ticket-reference-missing",
       field: "ticketId",
       pointer: "/data",
@@ -171,7 +171,7 @@ function missingFindings({ action, given, nulls }: Draft): readonly ActionFindin
       hint: "Add the ticketId, or the nftId that the service made.",
     });
   if (isMany(one & given))
-    findings.push({
+    problems.push({
       rule: "ticket-reference-both",
       field: "nftId",
       pointer: "/data/nftId",
@@ -179,19 +179,19 @@ function missingFindings({ action, given, nulls }: Draft): readonly ActionFindin
       hint: "Leave one out.",
     });
   if (some !== 0 && (some & isThereOrReported) === 0)
-    findings.push({
+    problems.push({
       rule: "claim-recipient-missing",
       field: "to",
       pointer: "/data",
       message: `${action} has neither ${anyOf.join(" nor ")}; at least one is required.`,
       hint: "Add the wallet address (to), the userId or both.",
     });
-  return findings.length === 0 ? NONE : findings;
+  return problems.length === 0 ? NONE : problems;
 }
 
 const isMany = (set: FieldSet): boolean => (set & (set - 1)) !== 0;
 
-function missingField(action: ActionName, name: FieldName): ActionFinding {
+function missingField(action: ActionName, name: FieldName): ActionProblem {
   const rule = relaxingRule(action, name) ?? "field-required";
   const hint =
     rule === "field-required"

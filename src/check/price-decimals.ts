@@ -1,11 +1,11 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
 import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
-import { about, type Finding } from "../actions/problem.ts";
+import { about, type Problem } from "../actions/problem.ts";
 import { count } from "../text.ts";
 
 /** What is said of a price with too many decimals for its event's currency. @param written how many it has. */
-export function manyDecimals(price: string, written: number, currency: string | undefined): Finding {
+export function manyDecimals(price: string, written: number, currency: string | undefined): Problem {
   const digits = currency === undefined ? undefined : currencyDigits(currency);
   const has =
     digits !== undefined

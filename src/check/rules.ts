@@ -96,7 +96,7 @@ export function allRules(...others: readonly Readonly<Record<string, Rule>>[]): 
   return Object.assign({}, ACTION_RULES, CHECK_RULES, ...others);
 }
 
-/** How grave each rule's findings are: as the config's `rules` say, else as `rules` do. */
+/** How grave each rule's problems are: as the config's `rules` say, else as `rules` do. */
 export function severityTable(
   overrides: Readonly<Record<string, Severity>>,
   rules: Readonly<Record<string, Rule>> = allRules(),
@@ -106,7 +106,7 @@ export function severityTable(
   return known;
 }
 
-/** An unknown rule is an error: a finding must never be lost because a table was not passed. */
+/** An unknown rule is an error: a problem must never be lost because a table was not passed. */
 export function severityIn(table: ReadonlyMap<string, Severity>): (rule: string) => Severity {
   return (rule) => table.get(rule) ?? "error";
 }

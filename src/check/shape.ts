@@ -3,7 +3,7 @@
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, numberOf, recordOf, setOf } from "../actions/fields.ts";
-import { about, type Finding } from "../actions/problem.ts";
+import { about, type Problem } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
 import { utcText } from "../text.ts";
 import { flawsIn, WATCHED, withoutLogin } from "./likely.ts";
@@ -13,7 +13,7 @@ import { flawsIn, WATCHED, withoutLogin } from "./likely.ts";
  *
  * @param now in Unix seconds.
  */
-export function checkDraft(draft: Draft, now: number): readonly Finding[] {
+export function checkDraft(draft: Draft, now: number): readonly Problem[] {
   const wrong = validateDraft(draft);
   const likely = likelyMistakes(draft, now);
   if (wrong.length === 0) return likely;
@@ -21,24 +21,24 @@ export function checkDraft(draft: Draft, now: number): readonly Finding[] {
 }
 
 /** First what every row of an export may have, then field by field. */
-function likelyMistakes(draft: Draft, now: number): readonly Finding[] {
+function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
   const { action, given } = draft;
-  const findings: Finding[] = [];
-  if ((given & ORDER_TIME) === 0) findings.push(...TIMELESS[action]);
-  if (actionSpec(action).updates && changesNothing(draft)) findings.push(changeless(action));
-  for (const number of WATCHED) if ((given & (1 << number)) !== 0) findings.push(...findingsOfFlaws(draft, number));
+  const problems: Problem[] = [];
+  if ((given & ORDER_TIME) === 0) problems.push(...TIMELESS[action]);
+  if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
+  for (const number of WATCHED) if ((given & (1 << number)) !== 0) problems.push(...problemsOfFlaws(draft, number));
   for (const { field, number } of TIMES) {
     const time = timeOf(draft, number);
-    if (time !== undefined) findings.push(...mistakesOfTime(field, time, now));
+    if (time !== undefined) problems.push(...mistakesOfTime(field, time, now));
   }
-  if ((given & SPAN) === SPAN) findings.push(...mistakesOfSpan(timeOf(draft, START), timeOf(draft, END)));
-  return findings.length === 0 ? NONE : findings;
+  if ((given & SPAN) === SPAN) problems.push(...mistakesOfSpan(timeOf(draft, START), timeOf(draft, END)));
+  return problems.length === 0 ? NONE : problems;
 }
 
 const ORDER_TIME = setOf(["orderTime"]);
 
 /** Of an action without orderTime, as whole exports may be. */
-const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Finding[] => {
+const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Problem[] => {
   if (!actionSpec(action).optional.includes("orderTime")) return NONE;
   return [
     {
@@ -58,7 +58,7 @@ const REFERENCES = setOf(["eventId", "ticketId", "nftId"]);
 const changesNothing = (draft: Draft): boolean =>
   (draft.given & ~REFERENCES) === 0 && !draft.keys.some((key) => typeof key === "string" && draft.value(key) !== null);
 
-const changeless = (action: ActionName): Finding => ({
+const changeless = (action: ActionName): Problem => ({
   rule: "update-without-change",
   action,
   pointer: "/data",
@@ -66,7 +66,7 @@ const changeless = (action: ActionName): Finding => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-function findingsOfFlaws(draft: Draft, number: number): readonly Finding[] {
+function problemsOfFlaws(draft: Draft, number: number): readonly Problem[] {
   const flaws = flawsIn(draft, number);
   if (flaws.length === 0) return NONE;
   const field = FIELD_NAMES[number] ?? "";
@@ -100,7 +100,7 @@ const FINER_UNITS = [
 ] as const;
 
 /** What is likely wrong with a time. `now` is that of the check, in Unix seconds. */
-function mistakesOfTime(field: FieldName, text: string, now: number): readonly Finding[] {
+function mistakesOfTime(field: FieldName, text: string, now: number): readonly Problem[] {
   const time = Number(text);
   const finer = FINER_UNITS.find(({ from, below }) => time >= from && time < below);
   if (finer !== undefined && /^\d+$/.test(text)) {
@@ -116,7 +116,7 @@ function mistakesOfTime(field: FieldName, text: string, now: number): readonly F
 const FAR_HINT = "Check that the right column is mapped, and that its day, month, year and zone are read as intended.";
 
 /** A zero says that the start or end of an event is not known. */
-function farTime(field: FieldName, text: string, now: number): Pick<Finding, "rule" | "message"> | undefined {
+function farTime(field: FieldName, text: string, now: number): Pick<Problem, "rule" | "message"> | undefined {
   const time = Number(text);
   if (field !== "orderTime") {
     if (time <= 0 || (time >= now - FARTHEST_EVENT && time <= now + FARTHEST_EVENT)) return undefined;
@@ -128,7 +128,7 @@ function farTime(field: FieldName, text: string, now: number): Pick<Finding, "ru
 }
 
 /** An event that ends before it starts. Zero is the default and means that nothing is known. */
-function mistakesOfSpan(start = "0", end = "0"): readonly Finding[] {
+function mistakesOfSpan(start = "0", end = "0"): readonly Problem[] {
   if (Number(end) === 0 || !(Number(end) < Number(start))) return NONE;
   return [
     {

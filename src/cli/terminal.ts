@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import type { LogEvent } from "../commands/log-events.ts";
-import type { Findings, Reporter } from "../commands/reporter.ts";
+import type { Messages, Reporter } from "../commands/reporter.ts";
 import { describeDuration } from "../commands/summary.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 import { cleanLines, cleanText, count, escapeUnseen, number } from "../text.ts";
@@ -69,7 +69,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     (kind: keyof typeof MANNERS, stream = stderr) =>
     (text: string, about?: LogEvent) =>
       say(MANNERS[kind], text, about, stream);
-  const findings = (stream: NodeJS.WriteStream): Findings => ({
+  const messages = (stream: NodeJS.WriteStream): Messages => ({
     info: speak("info", stream),
     warn: speak("warn", stream),
     warnAgain: speak("warnAgain", stream),
@@ -79,8 +79,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
-    ...findings(stderr),
-    found: findings(stdout),
+    ...messages(stderr),
+    found: messages(stdout),
     notice: speak("notice"),
     detail: speak("detail"),
     log: speak("log"),

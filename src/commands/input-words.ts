@@ -7,7 +7,7 @@ import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/unde
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
-import type { Findings, Reporter } from "./reporter.ts";
+import type { Messages, Reporter } from "./reporter.ts";
 import { describeBack, describeRows } from "./summary.ts";
 
 /** What is known of an input: all of it is shown where nothing is. */
@@ -111,7 +111,7 @@ export function sayChecked(
 }
 
 /** What waits since another run may have sent it, or holds what it depends on. */
-export function sayPending({ warn }: Findings, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
+export function sayPending({ warn }: Messages, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
       `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run} is not finished, and has ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,

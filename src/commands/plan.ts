@@ -40,10 +40,10 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
   // Beside actions that a program reads, what was found is for people.
   const isOutputFree = !options.json && (seen !== undefined || target !== undefined);
-  const findings = isOutputFree ? reporter.found : reporter;
-  reportProblems(findings, checked, { verbose });
-  reportSkipped(findings, plan);
-  sayPending(findings, plan);
+  const messages = isOutputFree ? reporter.found : reporter;
+  reportProblems(messages, checked, { verbose });
+  reportSkipped(messages, plan);
+  sayPending(messages, plan);
   const sentence = describePlan(plan);
   if (options.json) {
     const { rows, actions, byAction } = plan;

@@ -4,7 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { type Problem, placeText } from "../actions/problem.ts";
+import { type PlacedProblem, placeText } from "../actions/problem.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";
 import type { Mapped } from "../map/mapper.ts";
@@ -26,7 +26,7 @@ export function createPreview(rowsPerFile: number) {
     seen.set(file, before + 1);
     if (before < rowsPerFile) rows.push({ file, row, mapped });
   };
-  const result = (problems: readonly Problem[]) => ({
+  const result = (problems: readonly PlacedProblem[]) => ({
     rows: rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
   });
   return { see, result };
@@ -35,7 +35,7 @@ export function createPreview(rowsPerFile: number) {
 /** As `--json` has it. */
 type PreviewDocument = ReturnType<ReturnType<typeof createPreview>["result"]>;
 
-function previewRow(from: MappedFile, row: Row, mapped: Mapped, problems: readonly Problem[]) {
+function previewRow(from: MappedFile, row: Row, mapped: Mapped, problems: readonly PlacedProblem[]) {
   const source = from.file.name;
   return {
     source,

@@ -1,12 +1,12 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
-import { type Problem, placeText } from "../actions/problem.ts";
+import { type PlacedProblem, placeText } from "../actions/problem.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Tally } from "../plan/problems.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { andMore, cleanText, count, masked, number } from "../text.ts";
-import type { Findings } from "./reporter.ts";
+import type { Messages } from "./reporter.ts";
 
 /** Examples in a block; `--json` gives all that were kept. */
 const EXAMPLES = 3;
@@ -14,7 +14,7 @@ const EXAMPLES = 3;
 /** Where each one is named, as many are. */
 const MOST_NAMED = 50;
 
-/** Its findings each name values of their own file, so that no example stands for the others. */
+/** Its problems each name values of their own file, so that no example stands for the others. */
 const EACH_ITS_OWN = "value-not-named";
 
 /** Rules by which a row is not sent: each one is named. */
@@ -38,7 +38,7 @@ interface ProblemOptions {
 }
 
 /** Reports errors, then what rows are held for, then warnings. */
-export function reportProblems(reporter: Findings, found: Found, options: ProblemOptions): void {
+export function reportProblems(reporter: Messages, found: Found, options: ProblemOptions): void {
   const { tallies } = found.problems;
   const { before, note, verbose } = options;
   const block = (tally: Tally, fresh: number): string => describeTally(tally, fresh, found, verbose);
@@ -84,7 +84,7 @@ export function describeTally(
   const hints = new Set(problems.map((problem) => cleanText(problem.hint, LONGEST_HINT)));
   // What all of them say is said once; a remedy stands beside the message that it belongs to.
   const isHintOwn = hints.size > (messages.size > 1 ? 1 : EXAMPLES);
-  const lineOf = (problem: Problem): string =>
+  const lineOf = (problem: PlacedProblem): string =>
     [
       whereOf(problem, verbose || !namesPerson(problem)),
       ...(messages.size > 1 ? [cleanText(problem.message, 400)] : []),
@@ -110,7 +110,7 @@ export function describeTally(
 }
 
 /** `Set at tickets.config.yaml:14.`; nothing where no source decides. */
-function describePlaces(problems: readonly Problem[], decidedAt: Found["decidedAt"]): readonly string[] {
+function describePlaces(problems: readonly PlacedProblem[], decidedAt: Found["decidedAt"]): readonly string[] {
   const places = new Set(problems.flatMap((problem) => decidedAt(problem)));
   return places.size === 0 ? [] : [`Set at ${[...places].slice(0, EXAMPLES).join(", ")}.`];
 }
@@ -126,14 +126,14 @@ function describeTimes({ count: times, byAction }: Tally, fresh: number): string
 }
 
 /** `sales.csv:42 price: "12,50"` */
-function whereOf({ source, line, field, value }: Problem, isShown: boolean): string {
+function whereOf({ source, line, field, value }: PlacedProblem, isShown: boolean): string {
   const place = placeText({ source, line });
   const name = field === undefined ? "" : ` ${cleanText(field)}:`;
   return `${place}${name}${value === undefined ? "" : ` ${JSON.stringify(shownIf(!isShown, value, false))}`}`;
 }
 
 /** `not sent either: resales.csv:7, orders.csv:9 and 8 more` */
-function describeNotSent(others: readonly Problem[], more: number): string {
+function describeNotSent(others: readonly PlacedProblem[], more: number): string {
   const places = [...new Set(others.map((other) => placeText(other)))];
   const named = places.slice(0, MOST_NAMED);
   return `not sent either: ${named.join(", ")}${andMore(more - others.length + places.length - named.length)}`;
@@ -146,7 +146,7 @@ function describeHeld({ source, line, rows, first }: HeldFor): string {
   return `${placeText({ source, line })} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
 }
 
-function reportHeld({ error }: Findings, heldFor: readonly HeldFor[]): void {
+function reportHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
   for (const each of heldFor.slice(0, MOST_NAMED)) {
     const { source: file, line, rows } = each;
     error(describeHeld(each), { event: "problem", file, line, count: rows });
@@ -160,7 +160,7 @@ function reportHeld({ error }: Findings, heldFor: readonly HeldFor[]): void {
 const REASONS_SHOWN = 8;
 
 /** Says why rows gave nothing; as a warning where none gave anything. */
-export function reportSkipped(reporter: Findings, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
+export function reportSkipped(reporter: Messages, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
   if (rows.skipped === 0) return;
   const sorted = [...skipReasons].sort(([, one], [, other]) => other - one);
   const shown = sorted.slice(0, REASONS_SHOWN).map(([reason, times]) => `${reason} (${number(times)})`);

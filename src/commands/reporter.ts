@@ -7,7 +7,7 @@ import type { LogEvent } from "./log-events.ts";
 type Say = (text: string, about?: LogEvent) => void;
 
 /** What a check finds, and all else that has a weight. */
-export interface Findings {
+export interface Messages {
   /** Something that happened. */
   readonly info: Say;
   readonly warn: Say;
@@ -16,9 +16,9 @@ export interface Findings {
   readonly error: Say;
 }
 
-export interface Reporter extends Findings {
+export interface Reporter extends Messages {
   /** The same on standard output, for the command whose result is what it finds. */
-  readonly found: Findings;
+  readonly found: Messages;
   /** What is said even where `--quiet` has nothing to say. */
   readonly notice: Say;
   /** For people only with `--verbose`. */

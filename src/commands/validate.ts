@@ -18,9 +18,9 @@ export async function validate(options: InputOptions, context: Context): Promise
   await using checked = await checkInput(options, context);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
-  const findings = options.json ? reporter : reporter.found;
-  reportProblems(findings, checked, { verbose });
-  reportSkipped(findings, plan);
+  const messages = options.json ? reporter : reporter.found;
+  reportProblems(messages, checked, { verbose });
+  reportSkipped(messages, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {
     reporter.error(found);

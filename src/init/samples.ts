@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { placeText } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import { validateCommand } from "../next-command.ts";
-import { findingsOfEncoding } from "../read/content.ts";
+import { problemsOfEncoding } from "../read/content.ts";
 import { Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
@@ -101,14 +101,14 @@ async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown)
     }
   }
   if (rows.length === 0 && bad !== undefined) {
-    const [{ message, hint } = { message: "can't be read.", hint: undefined }] = bad.findings;
+    const [{ message, hint } = { message: "can't be read.", hint: undefined }] = bad.problems;
     throw refusal(`${placeText({ source: file.name, line: bad.line })} ${message}`, hint);
   }
   if (encoding !== undefined && input.asUtf8?.isValid === true && (await canBeReadTwice(file))) {
     options.onUtf8(file, encoding);
     return await again({ encoding: undefined });
   }
-  const [misread] = findingsOfEncoding(input);
+  const [misread] = problemsOfEncoding(input);
   if (misread !== undefined)
     throw refusal(`${name}:${misread.line} ${misread.message}`, "Leave --encoding out, or save it as a file.");
   const [first] = rows;

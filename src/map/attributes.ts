@@ -4,7 +4,7 @@ import type { Draft } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
 import { numberOf } from "../actions/fields.ts";
 import { parseJson, quote, stringifyJson } from "../actions/json.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
@@ -34,7 +34,7 @@ export function compileAttributes(rules: TraitRules, context: ValueContext): (sc
       const text = trait.read(scope);
       if (text === "") continue;
       const value = text === clearWord ? notClearable(trait.name, text) : valueJson(trait, text);
-      if (typeof value !== "string") scope.findings.push(value);
+      if (typeof value !== "string") scope.problems.push(value);
       else members += (members === "" ? "" : ",") + trait.before + value + trait.after;
       isSound &&= trait.display === undefined ? text.isWellFormed() : NUMBER.test(text);
     }
@@ -71,7 +71,7 @@ function compileTrait(name: string, rule: TraitRules[string], context: ValueCont
 const NUMBER = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9])$/;
 
 /** The JSON of a trait's value, or why it has none. */
-function valueJson({ name, display }: Trait, text: string): string | Finding {
+function valueJson({ name, display }: Trait, text: string): string | Problem {
   if (display === undefined) return quote(text);
   if (NUMBER.test(text)) return text;
   const number = readDecimal(text);
@@ -85,7 +85,7 @@ function valueJson({ name, display }: Trait, text: string): string | Finding {
   };
 }
 
-const notClearable = (name: string, text: string): Finding => ({
+const notClearable = (name: string, text: string): Problem => ({
   rule: "not-clearable" satisfies MappingRule,
   field: name,
   value: text,

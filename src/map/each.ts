@@ -1,7 +1,7 @@
 /** One row → several: by a count, by a list inside a JSON row, by the matches of a pattern. */
 
 import { typeName } from "../actions/exact-number.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
@@ -12,7 +12,7 @@ import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
 export interface Each {
-  /** The items, one per repetition. What can't be read is a finding, and no item. */
+  /** The items, one per repetition. What can't be read is a problem, and no item. */
   readonly items: (scope: Scope) => readonly unknown[];
   readonly names: EachNames;
   /** What it repeats by, in words: for a row that it repeats zero times. */
@@ -39,7 +39,7 @@ export function compileEach(config: EachConfig, context: EachContext, path: Rule
   return byMatch(config.in, config.match, names, path);
 }
 
-const unreadable = (field: string, value: string | undefined, what: string, hint: string): Finding => ({
+const unreadable = (field: string, value: string | undefined, what: string, hint: string): Problem => ({
   rule: "each-unreadable" satisfies MappingRule,
   field,
   ...(value !== undefined && { value }),
@@ -68,7 +68,7 @@ function byCount(template: string, names: Names, path: RulePath): Each {
         text === ""
           ? `If an empty cell means none, write ${noneRule}.`
           : `Give a whole number from 0 to ${MOST_REPETITIONS}.`;
-      scope.findings.push(unreadable(template, text, what, hint));
+      scope.problems.push(unreadable(template, text, what, hint));
       return [];
     },
   };
@@ -87,7 +87,7 @@ function byRange(range: { readonly from: string; readonly to: string }, names: N
       const [from, to] = [first(scope), last(scope)];
       const seats = seatsBetween(from, to);
       if (seats === undefined)
-        scope.findings.push(
+        scope.problems.push(
           unreadable(
             by,
             `${from} to ${to}`,
@@ -121,21 +121,21 @@ function byPath(listPath: string, { columns, optional, outer }: EachContext, pat
   return {
     by: listPath,
     names: { item: { list: listPath } },
-    items: ({ value, item, findings }) => {
+    items: ({ value, item, problems }) => {
       const list = listOf(isOfItem ? item : value);
       if (Array.isArray(list)) {
         columns.seeItems(listPath, list);
         return list;
       }
       if (list === undefined && !optional.has(listPath))
-        findings.push({
+        problems.push({
           rule: "list-missing" satisfies MappingRule,
           field: listPath,
           message: `The row has no ${listPath}, from which its actions are made.`,
           hint: `If rows without it give nothing, say so in the source: optional: [${listPath}].`,
         });
       if (list !== undefined && list !== null)
-        findings.push(
+        problems.push(
           unreadable(listPath, undefined, `is ${typeName(list)}, not a list`, "Name the list that holds the tickets."),
         );
       return [];
@@ -166,13 +166,13 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
       const found = matchesIn(text);
       if (found === undefined) {
         const what = `is too long for its match (${text.length} characters)`;
-        scope.findings.push(unreadable(template, text, what, "Is the right column named?"));
+        scope.problems.push(unreadable(template, text, what, "Is the right column named?"));
         return [];
       }
       if (/[\p{L}\p{N}]/u.test(found.rest)) {
         const what = `holds text that its match does not cover: ${JSON.stringify(found.rest.trim().slice(0, 60))}`;
         const hint = "Widen match until only marks and blanks are left between its matches.";
-        scope.findings.push(unreadable(template, text, what, hint));
+        scope.problems.push(unreadable(template, text, what, hint));
       }
       return found.items;
     },

@@ -3,7 +3,7 @@
 import { type Draft, nameOf } from "../actions/draft.ts";
 import { placeText } from "../actions/problem.ts";
 import { quoted } from "../text.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 
 interface Said {
   readonly value: string;
@@ -18,7 +18,7 @@ export class Events {
   readonly given = new Set<string>();
   /** By event, for each field the first row that fills it. */
   readonly #described = new Map<string, Map<string, Said>>();
-  readonly #differences = new Map<string, FileFinding & { readonly line: number }>();
+  readonly #differences = new Map<string, FileProblem & { readonly line: number }>();
   readonly #fileName: string;
 
   constructor(fileName: string) {
@@ -51,7 +51,7 @@ export class Events {
     });
   }
 
-  findings(): readonly FileFinding[] {
+  problems(): readonly FileProblem[] {
     return [...this.#differences.values()].sort((one, other) => one.line - other.line).slice(0, MOST_REPORTED);
   }
 }

@@ -1,6 +1,6 @@
 import { ExactNumber } from "../actions/exact-number.ts";
 import type { FieldName } from "../actions/fields.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { cleanText } from "../text.ts";
 import type { MappingRule } from "./rules.ts";
@@ -31,7 +31,7 @@ const PLAIN = /^-?[1-9]\d*$|^0$/;
 const isLoose = (written: string): boolean => !PLAIN.test(written);
 
 /** @param column which stands for the id, or for a part of it. */
-export function looseNumber(field: FieldName, value: string, column: string): Finding {
+export function looseNumber(field: FieldName, value: string, column: string): Problem {
   const what = column === field ? `${field} is` : `${cleanText(column, 60)} gives ${field}`;
   return {
     rule: "id-number-spelling" satisfies MappingRule,

@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { compileField, Draft, type ReadField } from "../actions/draft.ts";
 import { type FieldKind, type FieldName, fieldSpec, numberOf } from "../actions/fields.ts";
 import { mangled } from "../actions/mangled.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { ACTION_RULES } from "../actions/rules.ts";
 import { cleanText } from "../text.ts";
 import { compileAttributes } from "./attributes.ts";
@@ -76,7 +76,7 @@ const filledBy =
   (read: Read, put: ReadField): Fill =>
   (scope, draft) => {
     const text = read(scope);
-    if (text !== "") put(text, draft, scope.findings);
+    if (text !== "") put(text, draft, scope.problems);
   };
 
 /** A field that is the same in every row is read and checked once, in the config. */
@@ -89,10 +89,10 @@ function constantField(
 ): FieldRule {
   const read = () => text;
   const draft = new Draft(action);
-  const findings: Finding[] = [];
-  if (text !== "") put(text, draft, findings);
-  const [finding] = findings;
-  if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
+  const problems: Problem[] = [];
+  if (text !== "") put(text, draft, problems);
+  const [problem] = problems;
+  if (problem !== undefined) throw new MappingError(path, problem.message.replace(/\.$/, ""), problem.hint);
   const number = numberOf(field);
   const fault = draft.faults?.get(number);
   if (fault !== undefined && ACTION_RULES[fault.rule].severity === "error" && !relaxedRules.has(fault.rule))

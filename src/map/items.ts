@@ -37,7 +37,7 @@ export function mapItem(value: Value): Mapped {
   }
   const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, ...item } = value;
   const attempted = isJsonObject(data) ? guessDraft((field) => idIn(data, field)) : [];
-  return { kind: "invalid", findings: validateItem(item), attempted, isGuess: true };
+  return { kind: "invalid", problems: validateItem(item), attempted, isGuess: true };
 }
 
 function idIn(data: Value, field: string): string {

@@ -2,7 +2,7 @@
 
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { quote } from "./mapping-error.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { Aliases } from "./table-columns.ts";
 
@@ -85,10 +85,10 @@ export class JsonKeys implements Names {
   }
 
   /**
-   * Findings for keys that no row has, like a table that lacks columns; for those of items where there were items. They mean
+   * Problems for keys that no row has, like a table that lacks columns; for those of items where there were items. They mean
    * nothing where only the first rows were read.
    */
-  findings(optional: readonly string[] = []): readonly FileFinding[] {
+  problems(optional: readonly string[] = []): readonly FileProblem[] {
     return this.#unmet
       .filter(({ list }) => (list === undefined ? this.#hasRows : this.#lists.has(list)))
       .filter(({ name, choices }) => ![name, ...choices].some((each) => optional.includes(each)))
@@ -120,7 +120,7 @@ function leafText(leaf: unknown, name: string, scope: Scope): string {
     return String(leaf);
   }
   if (typeof leaf !== "object") return String(leaf);
-  scope.findings.push({
+  scope.problems.push({
     rule: "field-type",
     field: name,
     message: `${name} is ${typeName(leaf)}, not text.`,

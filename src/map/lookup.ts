@@ -68,7 +68,7 @@ export class Lookup implements Names {
     const value = found === "none" || found === "several" ? this.#key.map((read) => read(scope)).join(", ") : "";
     if (typeof found !== "string" || (found === "none" && this.#config.missing === "empty")) return;
     const isNone = found === "none";
-    scope.findings.push({
+    scope.problems.push({
       rule: (isNone ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
       field: this.#name,
       value,

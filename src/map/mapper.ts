@@ -2,9 +2,9 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
-import type { FileFinding } from "./rules.ts";
+import type { FileProblem } from "./rules.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {
@@ -24,7 +24,7 @@ export interface Understanding {
 
 interface Noted {
   /** What is likely wrong with the cells, but does not show in the actions. */
-  readonly likely?: readonly Finding[] | undefined;
+  readonly likely?: readonly Problem[] | undefined;
 }
 
 export type Mapped =
@@ -38,7 +38,7 @@ export type Mapped =
   | { readonly kind: "skipped"; readonly reason: string }
   | (Noted & {
       readonly kind: "invalid";
-      readonly findings: readonly Finding[];
+      readonly problems: readonly Problem[];
       /** What the row would have given, as far as it could be read. It shows what depends on the row. */
       readonly attempted: readonly Draft[];
       /**
@@ -65,6 +65,6 @@ export interface Mapper {
    * Undefined where that is not known.
    */
   beside(row: Row): readonly string[] | undefined;
-  /** Findings that need all rows: after the last one was mapped. */
-  findingsOfFile?(): readonly FileFinding[];
+  /** Problems that need all rows: after the last one was mapped. */
+  problemsOfFile?(): readonly FileProblem[];
 }

@@ -4,7 +4,7 @@ import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../actions/fields.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import type { CellsRow, Row } from "../read/row.ts";
 import { type Conflict, FILE_NAME_PATTERNS, type NamedColumns } from "./columns.ts";
@@ -84,7 +84,7 @@ export class NamedMapper implements Mapper {
   }
 
   #map(row: Row): Mapped {
-    if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
+    if (row.kind === "malformed") return { kind: "invalid", problems: row.problems, attempted: [] };
     if (row.kind === "object") return this.#mapObject(row);
     if (this.#ofHeader === undefined) throw new Error("a row of JSON was expected");
     return mapCells(this.#ofHeader, this.#strips ? row.cells.map(unguard) : row.cells, row);
@@ -143,19 +143,19 @@ const isEmptyRow = (row: ObjectRow | CellsRow): boolean =>
 
 function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | CellsRow): Mapped {
   const { names, columns, byAction } = reading;
-  const findings: Finding[] = columns.conflict === undefined ? [] : [ambiguous(columns.conflict)];
-  const action = actionOfRow(reading, cells, findings);
+  const problems: Problem[] = columns.conflict === undefined ? [] : [ambiguous(columns.conflict)];
+  const action = actionOfRow(reading, cells, problems);
   if (action === undefined) {
     if (isEmptyRow(row)) return EMPTY_ROW;
     return {
       kind: "invalid",
-      findings,
+      problems,
       attempted: guessDraft((field) => textOf(field, columns, cells)),
       isGuess: true,
     };
   }
   const draft = new Draft(action);
-  const likely: Finding[] = [];
+  const likely: Problem[] = [];
   let isEmpty = true;
   for (const { index, field, read } of byAction.get(action) ?? []) {
     const cell = cells[index];
@@ -163,27 +163,27 @@ function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | 
     isEmpty = false;
     const text = textIn(cell);
     if (text !== undefined) {
-      read(text, draft, findings);
+      read(text, draft, problems);
       if (cell instanceof ExactNumber && isId(field)) likely.push(looseNumber(field, text, field));
     } else if (field === "metadataAttributes" && Array.isArray(cell)) {
       draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
-    } else findings.push(notFlat(field, names[index] ?? "", cell));
+    } else problems.push(notFlat(field, names[index] ?? "", cell));
   }
-  if (isEmpty && findings.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
+  if (isEmpty && problems.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
   const drafts = [draft];
   const noted = likely.length === 0 ? undefined : likely;
-  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts, likely: noted };
+  if (problems.length > 0) return { kind: "invalid", problems, attempted: drafts, likely: noted };
   return { kind: "actions", drafts, eventId: textOf("eventId", columns, cells) || undefined, likely: noted };
 }
 
-const ambiguous = ({ field, headers }: Conflict): Finding => ({
+const ambiguous = ({ field, headers }: Conflict): Problem => ({
   rule: "column-ambiguous" satisfies MappingRule,
   field,
   message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
   hint: "Leave one out.",
 });
 
-const notFlat = (field: FieldName, key: string, value: unknown): Finding => ({
+const notFlat = (field: FieldName, key: string, value: unknown): Problem => ({
   rule: "field-type",
   field,
   ...(typeof value === "boolean" && { value: String(value) }),
@@ -192,15 +192,15 @@ const notFlat = (field: FieldName, key: string, value: unknown): Finding => ({
 });
 
 /** The action of all rows, else the one that the row names. */
-function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], findings: Finding[]) {
+function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], problems: Problem[]) {
   if (columns.action === undefined) {
-    if (fixed === undefined && findings.length === 0) findings.push(NO_ACTION);
+    if (fixed === undefined && problems.length === 0) problems.push(NO_ACTION);
     return fixed;
   }
   const written = textIn(cells[columns.action]) ?? "";
   const named = isActionName(written) ? written : undefined;
   if (fixed !== undefined && named !== undefined && named !== fixed)
-    findings.push({
+    problems.push({
       rule: "action-conflict" satisfies MappingRule,
       field: "action",
       value: written,
@@ -209,7 +209,7 @@ function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], fin
     });
   if (fixed !== undefined || named !== undefined) return fixed ?? named;
   const isNone = written === "";
-  findings.push({
+  problems.push({
     rule: "action-unknown",
     field: "action",
     ...(!isNone && { value: written }),
@@ -221,7 +221,7 @@ function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], fin
   return undefined;
 }
 
-const NO_ACTION: Finding = {
+const NO_ACTION: Problem = {
   rule: "action-unknown",
   message: "Nothing says which action the row is.",
   hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,

@@ -4,7 +4,7 @@ import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import { type FieldName, numberOf } from "../actions/fields.ts";
 import { number } from "../text.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 
 const IDS: readonly (readonly [FieldName, number])[] = [
   ["ticketId", numberOf("ticketId")],
@@ -47,7 +47,7 @@ export class OneTicketWatch {
     }
   }
 
-  findings(): readonly FileFinding[] {
+  problems(): readonly FileProblem[] {
     return [...this.#seen].flatMap(([action, one]) => {
       const least = actionSpec(action).mark === "none" ? LEAST_ROWS_OF_ONCE : LEAST_ROWS;
       if (one === undefined || !one.differs || one.rows < least) return [];

@@ -43,10 +43,10 @@ export function amountStep(steps: ValueSteps, { path, label }: ParseContext): St
     ...(options.thousands === undefined ? [] : [`thousands: ${JSON.stringify(options.thousands)}`]),
     ...(options.signs.length === 0 ? [] : [`sign: ${options.signs.join(" ")}`]),
   ].join(", ");
-  return (text, { findings }) => {
+  return (text, { problems }) => {
     const amount = read(text);
     if (amount !== undefined) return amount;
-    findings.push({
+    problems.push({
       rule: "price-invalid",
       field: label,
       value: text,
@@ -91,12 +91,12 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
       hint: timeHint(looks < 0 ? "" : text, formats),
     };
   };
-  return (text, { findings }) => {
+  return (text, { problems }) => {
     const time = read(text);
     if ((typeof time === "number" || typeof time === "bigint") && (time >= 0 || parsing !== "time"))
       return String(time);
     const { rule, what, hint } = faultOf(time, text);
-    findings.push({ rule, field: label, value: text, message: `${label} ${what}.`, hint });
+    problems.push({ rule, field: label, value: text, message: `${label} ${what}.`, hint });
     return "";
   };
 }
@@ -166,7 +166,7 @@ export function divideStep(steps: ValueSteps, { path, label, names, parsing, cou
     const divisor = by(scope);
     const quotient = divideAmount(text, divisor, places, remainder, Number(scope.n));
     if (quotient.kind === "amount") return quotient.text;
-    scope.findings.push(
+    scope.problems.push(
       quotient.kind === "does-not-divide"
         ? {
             rule: "amount-not-divisible" satisfies MappingRule,

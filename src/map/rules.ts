@@ -1,4 +1,4 @@
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { rulesOf } from "../actions/rules.ts";
 
 /** What can be wrong with a row before it is an action. Rules of actions (`ACTION_RULES`) are used where they fit. */
@@ -97,8 +97,8 @@ export const MAPPING_RULES = rulesOf("error", {
 
 export type MappingRule = keyof typeof MAPPING_RULES;
 
-/** A finding about a whole file, with the line of the first row that shows it. */
-export interface FileFinding extends Finding {
+/** A problem about a whole file, with the line of the first row that shows it. */
+export interface FileProblem extends Problem {
   readonly line?: number;
   /** It means nothing where only the first rows were read. */
   readonly isOfAllRows?: true;

@@ -1,11 +1,11 @@
 /** The row in hand: what the closures of a row program read, and where they report what they can't read. */
 
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import type { RulePath } from "./mapping-error.ts";
 import { digestHex } from "./row-digest.ts";
 
-/** A trimmed text of the row; empty when there is none. Adds to the scope's findings what can't be read. */
+/** A trimmed text of the row; empty when there is none. Adds to the scope's problems what can't be read. */
 export type Read = (scope: Scope) => string;
 
 export interface Names {
@@ -27,9 +27,9 @@ export class Scope {
   outer: unknown;
   /** A number for each row and each repetition. What is looked up once for them is kept under it. */
   turn = 0;
-  findings: Finding[] = [];
+  problems: Problem[] = [];
   /** What is likely wrong with the cells that an id is made of. */
-  likely: Finding[] = [];
+  likely: Problem[] = [];
   /** Set by whoever reads a number that may be written otherwise. */
   isLoose = false;
   #text = "";
@@ -39,7 +39,7 @@ export class Scope {
     this.line = row.line;
     this.row += 1;
     this.turn += 1;
-    if (this.findings.length > 0) this.findings = [];
+    if (this.problems.length > 0) this.problems = [];
     if (this.likely.length > 0) this.likely = [];
   }
 

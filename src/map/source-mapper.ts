@@ -3,7 +3,7 @@
 import { type ActionName, registersEvent } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
 import type { Each } from "./each.ts";
@@ -14,7 +14,7 @@ import { JsonKeys } from "./json-keys.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
 import { refuseTotals } from "./totals.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
@@ -32,7 +32,7 @@ export class SourceMapper implements Mapper {
   readonly #addsEvents: boolean;
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
-  /** Those of the drafts that have findings of their own. */
+  /** Those of the drafts that have problems of their own. */
   #faulty: Draft[] = [];
   /** Why it gives no action, where that is not because of conditions. */
   #whyNothing: string | undefined;
@@ -63,7 +63,7 @@ export class SourceMapper implements Mapper {
     if (row.kind === "malformed") {
       fillDown?.forget();
       scope.cells = row.cells?.map((cell) => cell.trim()) ?? [];
-      return this.#skipped(true) ?? { kind: "invalid", findings: row.findings, attempted: [] };
+      return this.#skipped(true) ?? { kind: "invalid", problems: row.problems, attempted: [] };
     }
     if (row.kind === "cells") {
       if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
@@ -104,14 +104,14 @@ export class SourceMapper implements Mapper {
     return filled && [...ofFile, ...filled];
   }
 
-  findingsOfFile(): readonly FileFinding[] {
+  problemsOfFile(): readonly FileProblem[] {
     const { columns, watch } = this.#program;
     const { fileName } = this.#settings;
     return [
-      ...columns.findings(this.#settings.config.optional),
-      ...watch.findings(fileName),
-      ...this.#events.findings(),
-      ...this.#oneTicket.findings(),
+      ...columns.problems(this.#settings.config.optional),
+      ...watch.problems(fileName),
+      ...this.#events.problems(),
+      ...this.#oneTicket.problems(),
     ];
   }
 
@@ -150,13 +150,13 @@ export class SourceMapper implements Mapper {
     const { rules, watch, expectations } = this.#program;
     const scope = this.#scope;
     const given = this.#drafts.length;
-    const found = scope.findings.length;
+    const found = scope.problems.length;
     for (const rule of rules) {
       if (!rule.isJudgedByItem && rule.when?.holds(scope) === false) continue;
       if (rule.each === undefined) this.#giveAction(rule);
       else this.#giveEach(rule, rule.each);
     }
-    if (expectations.length > 0 && (this.#drafts.length > given || scope.findings.length > found)) this.#expect();
+    if (expectations.length > 0 && (this.#drafts.length > given || scope.problems.length > found)) this.#expect();
     watch.seeItem(scope);
   }
 
@@ -178,17 +178,17 @@ export class SourceMapper implements Mapper {
   #giveAction(rule: ActionRules): void {
     const scope = this.#scope;
     scope.turn += 1;
-    const found = scope.findings.length;
+    const found = scope.problems.length;
     const draft = new Draft(rule.action);
     for (const { fill } of rule.fields) fill(scope, draft);
     if (registersEvent(rule.action) && this.#wasGiven(draft)) {
-      scope.findings.length = found; // what can't be read is reported by the row that gives the newEvent
+      scope.problems.length = found; // what can't be read is reported by the row that gives the newEvent
       if (rule.when !== undefined) this.#whyNothing ??= EVENT_GIVEN;
       return;
     }
     this.#drafts.push(draft);
     if (rule.key !== undefined) draft.key = this.#readKey(rule.key, rule.action);
-    if (scope.findings.length > found) this.#faulty.push(draft);
+    if (scope.problems.length > found) this.#faulty.push(draft);
   }
 
   /** Whether an earlier row, or this one, has given the event. */
@@ -204,7 +204,7 @@ export class SourceMapper implements Mapper {
   #readKey(read: Read, action: ActionName): string {
     const key = read(this.#scope);
     if (key === "")
-      this.#scope.findings.push({
+      this.#scope.problems.push({
         rule: "key-empty" satisfies MappingRule,
         field: "key",
         message: `The key of the source is empty for its ${action}.`,
@@ -218,7 +218,7 @@ export class SourceMapper implements Mapper {
       const text = cell(this.#scope);
       const allowed = allowedIn(this.#scope);
       if (allowed.has(text)) continue;
-      this.#scope.findings.push({
+      this.#scope.problems.push({
         rule: "value-unexpected" satisfies MappingRule,
         field: label,
         value: text,
@@ -230,13 +230,13 @@ export class SourceMapper implements Mapper {
 
   #result(): Mapped {
     const drafts = this.#drafts;
-    const { findings, likely: ofCells } = this.#scope;
-    if (drafts.length === 0 && findings.length === 0) return { kind: "skipped", reason: this.#reason() };
+    const { problems, likely: ofCells } = this.#scope;
+    if (drafts.length === 0 && problems.length === 0) return { kind: "skipped", reason: this.#reason() };
     const likely = ofCells.length === 0 ? undefined : withoutRepeats(ofCells);
-    if (findings.length > 0) {
+    if (problems.length > 0) {
       this.retract(drafts);
       const attempted = attemptedOf(drafts, this.#faulty);
-      return { kind: "invalid", findings: withoutRepeats(findings), attempted, likely };
+      return { kind: "invalid", problems: withoutRepeats(problems), attempted, likely };
     }
     return { kind: "actions", drafts, eventId: this.#eventOf(drafts), likely };
   }
@@ -278,10 +278,10 @@ function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readon
 
 const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => registersEvent(action));
 
-/** A column that is read for several fields or tickets gives the same finding each time. */
-function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
+/** A column that is read for several fields or tickets gives the same problem each time. */
+function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   const known = new Set<string>();
-  return findings.filter(({ rule, field, value, message }) => {
+  return problems.filter(({ rule, field, value, message }) => {
     const text = JSON.stringify([rule, field, value, message]);
     return !known.has(text) && known.add(text);
   });

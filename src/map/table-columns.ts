@@ -4,7 +4,7 @@ import { nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import type { Row } from "../read/row.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { ColumnAliases } from "./source.ts";
 
@@ -76,8 +76,8 @@ export class TableColumns implements Names {
     return this.#header.map((_name, place) => this.#used.has(place));
   }
 
-  /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
-  findings(): readonly FileFinding[] {
+  /** Problems for columns taken by position alone: nothing shows that they are still the ones that were meant. */
+  problems(): readonly FileProblem[] {
     return [...this.#byPosition].flatMap(([name, place]) => {
       const header = this.#header[place] ?? "";
       // A header that names no other column could be written instead; `header: none` makes the position one.
@@ -168,14 +168,14 @@ export class FillDown {
     this.#isRejects = isRejects;
   }
 
-  /** Gives the scope's cells what they take from above; what can't be filled is a finding. */
+  /** Gives the scope's cells what they take from above; what can't be filled is a problem. */
   fill(scope: Scope): void {
     const given = scope.cells;
     let whole: string[] | undefined;
     for (const column of this.#columns) {
       const cell = given[column.place] ?? "";
       if (cell !== "") column.above = cell;
-      else if (column.above === "" || this.#isRejects) scope.findings.push(unfilled(column.label, this.#isRejects));
+      else if (column.above === "" || this.#isRejects) scope.problems.push(unfilled(column.label, this.#isRejects));
       else {
         whole ??= [...given];
         whole[column.place] = column.above;

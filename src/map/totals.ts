@@ -7,7 +7,7 @@ import { quoted } from "../text.ts";
 import type { Mapped } from "./mapper.ts";
 import type { MappingRule } from "./rules.ts";
 
-/** What the row gives, or the finding that it calls itself a sum. The first cell of a table is wanted for it. */
+/** What the row gives, or the problem that it calls itself a sum. The first cell of a table is wanted for it. */
 export function refuseTotals(row: Row, mapped: Mapped): Mapped {
   if (mapped.kind === "skipped") return mapped;
   const word = totalsWord(row, mapped);
@@ -41,14 +41,14 @@ function firstWord(cells: readonly string[]): string | undefined {
 const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";
 
 function totalsRow(word: string, mapped: Read): Mapped {
-  const finding = {
+  const problem = {
     rule: "totals-line" satisfies MappingRule,
     value: word,
     message: `The row is a line of totals: it is called ${quoted(word.trim())}.`,
     hint: `Leave it out of the export, or name it in skip of the source: skip: {COLUMN: ${quoted(word.trim())}}.`,
   };
-  if (mapped.kind === "invalid") return { ...mapped, findings: [finding, ...mapped.findings] };
-  return { kind: "invalid", findings: [finding], attempted: mapped.drafts };
+  if (mapped.kind === "invalid") return { ...mapped, problems: [problem, ...mapped.problems] };
+  return { kind: "invalid", problems: [problem], attempted: mapped.drafts };
 }
 
 /** What exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */

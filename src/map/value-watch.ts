@@ -4,7 +4,7 @@ import { foldSpelling } from "../actions/nearest.ts";
 import { lineText } from "../actions/problem.ts";
 import { andMore, cleanText, quoted } from "../text.ts";
 import { digestHex } from "./row-digest.ts";
-import type { FileFinding, MappingRule } from "./rules.ts";
+import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
 
 /** A column whose values decide, and what the source says about them. */
@@ -72,17 +72,17 @@ export class ValueWatch {
 
   #look(isSeen: (column: WatchedColumn) => boolean, scope: Scope, gave: boolean): void {
     // What can't be read in the row is reported where it is needed.
-    const { findings } = scope;
+    const { problems } = scope;
     for (const tally of this.#tallies) {
       if (!isSeen(tally.column)) continue;
-      scope.findings = [];
+      scope.problems = [];
       tally.see(scope, gave);
     }
-    scope.findings = findings;
+    scope.problems = problems;
   }
 
-  /** The findings about all rows of a file. */
-  findings(fileName: string): readonly FileFinding[] {
+  /** The problems about all rows of a file. */
+  problems(fileName: string): readonly FileProblem[] {
     const tallies = this.#tallies;
     const isFamiliar = this.#fits || tallies.length === 0 || tallies.some((tally) => tally.isFamiliar);
     const isLost = this.#rows > 0 && !isFamiliar;
@@ -140,7 +140,7 @@ class ValueTally {
     return this.column.isTested && value !== "";
   }
 
-  notNamed(source: string): readonly FileFinding[] {
+  notNamed(source: string): readonly FileProblem[] {
     const { label, named } = this.column;
     const open = byRows([...this.#strange].filter(([value]) => this.#isOpen(value)));
     if (open.length === 0) return [];
@@ -196,7 +196,7 @@ const byRows = (values: readonly Counted[]) => values.toSorted(([, one], [, othe
 const markOf = (values: readonly Counted[]): string =>
   digestHex(JSON.stringify(values.map(([value, { digests }]) => `${digests.toString(16)} ${value}`).sort()));
 
-function nothingMapped(rows: number, watched: readonly ValueTally[]): FileFinding {
+function nothingMapped(rows: number, watched: readonly ValueTally[]): FileProblem {
   const whose =
     rows === 1
       ? "The one row gives no action, and the source names none of its"

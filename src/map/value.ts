@@ -71,7 +71,7 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     if (text === "") return "";
     if (otherwise !== undefined) return otherwise(scope);
     const near = nearest(text, table.keys());
-    scope.findings.push({
+    scope.problems.push({
       rule: "value-unknown" satisfies MappingRule,
       field: label,
       value: text,

@@ -84,7 +84,7 @@ function compared(label: string, cell: Read, word: "below" | "above", than: stri
     );
     const [answer] = answers;
     if (answer !== undefined && answers.size === 1) return answer ? `${word} ${than}` : `not ${word} ${than}`;
-    scope.findings.push({
+    scope.problems.push({
       rule: "value-unexpected" satisfies MappingRule,
       field: label,
       value: text,

@@ -1,7 +1,7 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
 import { type ActionName, actionSpec, type Effect, withArticle } from "../actions/actions.ts";
-import { about, type Finding, placeText } from "../actions/problem.ts";
+import { about, type Problem, placeText } from "../actions/problem.ts";
 import { areFewDecimals, manyDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import type { EventState, Events } from "./events.ts";
@@ -189,18 +189,18 @@ export class Across {
     const { decimals, seq } = item;
     const currency = event?.currency;
     if (decimals === undefined || areFewDecimals(decimals, currency)) return;
-    const { rule, ...finding } = manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, currency);
-    this.#report(item, rule, finding);
+    const { rule, ...problem } = manyDecimals(String(this.#options.read.dataOf(seq).price), decimals, currency);
+    this.#report(item, rule, problem);
   }
 
   #placeOf(row: number): string {
     return placeText(this.#options.read.lineOf(row));
   }
 
-  /** Says it of the action's ticket or event, unless the finding names another field. */
-  #report(item: Item, rule: string, finding: Omit<Finding, "rule">): void {
+  /** Says it of the action's ticket or event, unless the problem names another field. */
+  #report(item: Item, rule: string, problem: Omit<Problem, "rule">): void {
     const ofSubject = about(fieldOf(item.subject), item.subject.slice(2));
-    if (this.#options.read.add(item, { rule, ...ofSubject, ...finding })) this.#spoil(item);
+    if (this.#options.read.add(item, { rule, ...ofSubject, ...problem })) this.#spoil(item);
   }
 
   #spoil(item: Item): void {

@@ -1,7 +1,7 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
 import { isActionName } from "../actions/actions.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Guard, GuardNote } from "../ledger/ledger.ts";
 import { cleanText } from "../text.ts";
 import type { Made } from "./made.ts";
@@ -25,8 +25,8 @@ export function showsAgain(then: readonly Guard[]): boolean {
 export function reportStrange(now: ReadonlyMap<string, Recognised>, read: RowsRead): void {
   for (const [readAs, counts] of now) {
     const { name = "", guards = [] } = read.sourceOf(readAs) ?? {};
-    const finding = nothingRecognised(readAs, counts, guards);
-    if (finding !== undefined && read.problems.report({ source: name, line: 1 }, [finding])) read.isUnfit = true;
+    const problem = nothingRecognised(readAs, counts, guards);
+    if (problem !== undefined && read.problems.report({ source: name, line: 1 }, [problem])) read.isUnfit = true;
   }
 }
 
@@ -53,7 +53,7 @@ export function guardNotes(
 const WHOLE = "*";
 
 /** What is said of a source that makes its actions in another way than when some were entered. */
-export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
+export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Problem[] {
   const changes = new Map<string, { readonly change: Change; readonly kinds: string[] }>();
   for (const { kind, made } of now) {
     const before = then.find((guard) => guard.kind === kind)?.made;
@@ -64,7 +64,7 @@ export function mappingChanged(source: string, now: readonly Made[], then: reado
       known.kinds.push(kind);
     }
   }
-  return [...changes.values()].map(({ change, kinds }) => changeFinding(source, change, kinds));
+  return [...changes.values()].map(({ change, kinds }) => changeProblem(source, change, kinds));
 }
 
 interface Change {
@@ -93,7 +93,7 @@ const inWords = (ways: readonly string[]): string => (ways.length === 0 ? "none"
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
-const changeFinding = (source: string, { what, before, after }: Change, kinds: readonly string[]): Finding => ({
+const changeProblem = (source: string, { what, before, after }: Change, kinds: readonly string[]): Problem => ({
   rule: "mapping-changed",
   field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
   message: `The ${isActionName(source) ? "config" : cleanText(source, 100)} makes the ${what} of ${kinds.join(", ")} in another way than before. Before: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far may look new, and be sent again.`,
@@ -111,7 +111,7 @@ const nightsOf = (then: readonly Guard[]): readonly Recognised[] =>
   then.find(({ kind }) => kind === WHOLE)?.nights.slice(0, NIGHTS) ?? [];
 
 /** What is said of a source of which most was recognised, and now almost nothing. */
-function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Finding | undefined {
+function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Problem | undefined {
   const nights = nightsOf(then);
   const wasKnown =
     nights.length === NIGHTS && nights.every((night) => night.rows >= LEAST_ROWS && shareOf(night) >= 0.5);

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { type Finding, placeText } from "../actions/problem.ts";
+import { type Problem, placeText } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across } from "./across.ts";
 import { byCodePoints, Events } from "./events.ts";
@@ -10,7 +10,7 @@ import { type Recognised, showsAgain } from "./guard.ts";
 import type { RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 import { holdForBad, type Item, type Judging, judge, type Span, THIS_RUN } from "./verdicts.ts";
-import { type Accepted, acceptedData, closedEvent, findingOf, nearAnother, unknownEvent } from "./words.ts";
+import { type Accepted, acceptedData, closedEvent, nearAnother, problemOf, unknownEvent } from "./words.ts";
 
 export interface JudgeOptions {
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body"> | undefined;
@@ -223,13 +223,13 @@ class Judge {
   }
 
   async #reportVerdict(item: Item): Promise<void> {
-    const finding = await findingOf(item, this.#read, this.#accepted);
-    item.reason = `${finding.rule}: ${finding.message}`;
-    this.#report(item, finding);
+    const problem = await problemOf(item, this.#read, this.#accepted);
+    item.reason = `${problem.rule}: ${problem.message}`;
+    this.#report(item, problem);
   }
 
-  #report(item: Item, finding: Finding): void {
-    if (this.#read.add(item, finding)) item.verdict = "bad";
+  #report(item: Item, problem: Problem): void {
+    if (this.#read.add(item, problem)) item.verdict = "bad";
   }
 
   /** Beside its event's own actions a ticket keeps its place, though a scan of it names no event. */

@@ -5,14 +5,14 @@ import { itemOf } from "../actions/draft.ts";
 import { isFieldName } from "../actions/fields.ts";
 import { identityOf } from "../actions/identity.ts";
 import { withoutNul } from "../actions/nul.ts";
-import type { Finding, Severity } from "../actions/problem.ts";
+import type { Problem, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
 import { severityIn } from "../check/rules.ts";
 import { checkDraft } from "../check/shape.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
-import type { FileFinding } from "../map/rules.ts";
-import { findingsOfContent } from "../read/content.ts";
+import type { FileProblem } from "../map/rules.ts";
+import { problemsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import { keptText, type Row } from "../read/row.ts";
 import { PublicValues } from "./public-values.ts";
@@ -54,7 +54,7 @@ export type LookedAction = readonly [
 
 /** Of a row that is bad, of which something is reported, or that is from rejects. */
 export interface Unusual {
-  readonly findings: readonly Finding[];
+  readonly problems: readonly Problem[];
   readonly isBad: boolean;
   /** What a bad row would have given. */
   readonly attempted: readonly Action[];
@@ -93,8 +93,8 @@ export interface Understood {
 /** What is known once all was read. */
 export interface Whole {
   readonly sha256: string;
-  readonly ofContent: readonly FileFinding[];
-  readonly ofRows: readonly FileFinding[];
+  readonly ofContent: readonly FileProblem[];
+  readonly ofRows: readonly FileProblem[];
 }
 
 type Invalid = Extract<Mapped, { kind: "invalid" }>;
@@ -154,8 +154,8 @@ export class Look {
   /** After the last batch. */
   get whole(): Whole {
     const { sha256 } = this.#input;
-    const ofContent = findingsOfContent(this.#input, this.#rows, this.#rules.allowEmpty);
-    return { sha256, ofContent, ofRows: this.#mapper.findingsOfFile?.() ?? [] };
+    const ofContent = problemsOfContent(this.#input, this.#rows, this.#rules.allowEmpty);
+    return { sha256, ofContent, ofRows: this.#mapper.problemsOfFile?.() ?? [] };
   }
 
   #look(row: Row, batch: Batch): void {
@@ -167,21 +167,21 @@ export class Look {
       batch.skipReasons.set(mapped.reason, (batch.skipReasons.get(mapped.reason) ?? 0) + 1);
       return;
     }
-    const findings = this.#findingsOf(row, mapped);
-    const isBad = row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
+    const problems = this.#problemsOf(row, mapped);
+    const isBad = row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(problems);
     if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
     if (mapped.kind === "actions") {
       if (isBad) this.#mapper.retract?.(mapped.drafts);
       this.#values.see(mapped.drafts, row.kind === "object");
     }
     const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
-    if (isBad || own !== undefined || findings.length > 0)
-      batch.unusual.set(index, this.#unusual(row, mapped, { findings, isBad, own }));
+    if (isBad || own !== undefined || problems.length > 0)
+      batch.unusual.set(index, this.#unusual(row, mapped, { problems, isBad, own }));
     const actions = isBad || mapped.kind !== "actions" ? [] : identified(mapped);
     batch.looked.push([index, row.line, keptText(row), actions]);
   }
 
-  #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "findings" | "isBad" | "own">): Unusual {
+  #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "problems" | "isBad" | "own">): Unusual {
     const { isBad, own } = of;
     const corrects = own?.isUnclear === true ? undefined : own?.digest;
     // Undefined where it is not known what the row takes from others: the same text may mean another ticket.
@@ -201,33 +201,33 @@ export class Look {
     batch.kinds.push({ isRejects, line });
   }
 
-  #findingsOf(row: Row, mapped: Exclude<Mapped, { kind: "skipped" }>): readonly Finding[] {
-    if (mapped.kind === "invalid") return this.#findingsOfInvalid(mapped);
+  #problemsOf(row: Row, mapped: Exclude<Mapped, { kind: "skipped" }>): readonly Problem[] {
+    if (mapped.kind === "invalid") return this.#problemsOfInvalid(mapped);
     const { drafts, likely = [] } = mapped;
     const [only, ...others] = drafts;
-    const ofRow = row.kind === "malformed" ? row.findings : [];
+    const ofRow = row.kind === "malformed" ? row.problems : [];
     const found = only === undefined ? [] : checkDraft(only, this.#rules.now);
     if (others.length === 0 && likely.length === 0 && ofRow.length === 0) return found;
     return [...ofRow, ...likely, ...found, ...others.flatMap((draft) => checkDraft(draft, this.#rules.now))];
   }
 
   /** With what is wrong with the fields that could be read, so that all problems of a row are reported at once. */
-  #findingsOfInvalid({ findings, likely = [], attempted, isGuess }: Invalid): readonly Finding[] {
-    if (isGuess === true) return [...findings, ...likely];
-    const known = new Set(findings.map(({ field }) => field));
-    // Findings of a declared source name columns, so which field each left empty is not known.
-    const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
+  #problemsOfInvalid({ problems, likely = [], attempted, isGuess }: Invalid): readonly Problem[] {
+    if (isGuess === true) return [...problems, ...likely];
+    const known = new Set(problems.map(({ field }) => field));
+    // Problems of a declared source name columns, so which field each left empty is not known.
+    const ofColumns = problems.some(({ field }) => field === undefined || !isFieldName(field));
     const further = attempted
       .flatMap((draft) => checkDraft(draft, this.#rules.now))
       .filter(({ field }) => field === undefined || !known.has(field))
       .filter(({ rule }) => !(ofColumns && FOLLOWS.has(rule)))
       // What could not be read may be the change.
       .filter(({ rule }) => rule !== "update-without-change");
-    return [...findings, ...likely, ...further];
+    return [...problems, ...likely, ...further];
   }
 
-  #isError(findings: readonly Finding[]): boolean {
-    return findings.some(({ rule }) => this.#severityOf(rule) === "error");
+  #isError(problems: readonly Problem[]): boolean {
+    return problems.some(({ rule }) => this.#severityOf(rule) === "error");
   }
 }
 

@@ -1,18 +1,18 @@
 /** What is found of rows and files: counted in full and kept up to a cap, so that memory does not grow with a bad file. */
 
 import { hash } from "node:crypto";
-import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
+import type { PlacedProblem, Problem, Severity, SourceLine } from "../actions/problem.ts";
 
 /** What was found of one rule and field: how often, and the first example. */
 export interface Tally {
   readonly rule: string;
-  readonly severity: Problem["severity"];
+  readonly severity: PlacedProblem["severity"];
   count: number;
-  readonly first: Problem;
+  readonly first: PlacedProblem;
   /** How often by kind of action, where the rule says it. */
   readonly byAction: Map<string, number>;
   /** Those of them that are kept, in the order of the input. */
-  readonly kept: readonly Problem[];
+  readonly kept: readonly PlacedProblem[];
 }
 
 /** Where something is found. */
@@ -26,7 +26,7 @@ export interface Where extends SourceLine {
 }
 
 interface Kept {
-  readonly problem: Problem;
+  readonly problem: PlacedProblem;
   /** What was seen across rows comes behind what a row says by itself, in the order of the input. */
   readonly place: number;
   /** How many came before it. */
@@ -54,19 +54,19 @@ export class Problems {
   }
 
   /** Reports all that is found in one place. @returns whether something of it is an error. */
-  report(where: Where, findings: readonly Finding[]): boolean {
+  report(where: Where, problems: readonly Problem[]): boolean {
     let isError = false;
-    for (const finding of findings) if (this.add(where, finding) === "error") isError = true;
+    for (const problem of problems) if (this.add(where, problem) === "error") isError = true;
     return isError;
   }
 
   /** @returns how grave it is; of a rule that is off, nothing is noted. */
-  add(where: Where, finding: Finding, severity = this.severityOf(finding.rule)): Severity {
+  add(where: Where, found: Problem, severity = this.severityOf(found.rule)): Severity {
     if (severity === "off") return severity;
     const { source, line, text, item, place = 0 } = where;
-    const { pointer, mark: ofRows, ...rest } = finding;
-    const mark = severity === "warn" ? (ofRows ?? markOf(finding, text)) : undefined;
-    const problem: Problem = {
+    const { pointer, mark: ofRows, ...rest } = found;
+    const mark = severity === "warn" ? (ofRows ?? markOf(found, text)) : undefined;
+    const problem: PlacedProblem = {
       ...{ source, line, severity, ...rest },
       ...(pointer !== undefined && item !== undefined && { pointer: `${item}${pointer}` }),
       ...(mark !== undefined && { mark }),
@@ -78,7 +78,7 @@ export class Problems {
   }
 
   /** The first problems in the order of the input. Errors take the places of warnings and of rows that wait for another. */
-  get kept(): readonly Problem[] {
+  get kept(): readonly PlacedProblem[] {
     this.#cut();
     return this.#kept.toSorted(byPlace).map(({ problem }) => problem);
   }
@@ -91,7 +91,7 @@ export class Problems {
       .sort((one, other) => one.place - other.place);
   }
 
-  #count(problem: Problem, place: number): void {
+  #count(problem: PlacedProblem, place: number): void {
     const { rule, severity, action } = problem;
     const key = this.#keyOf(problem);
     const tally = this.#tallies.get(key) ?? { rule, severity, count: 0, first: problem, place, byAction: new Map() };
@@ -104,7 +104,7 @@ export class Problems {
     if (action !== undefined) tally.byAction.set(action, (tally.byAction.get(action) ?? 0) + 1);
   }
 
-  #keyOf({ severity, rule, field = "" }: Problem): string {
+  #keyOf({ severity, rule, field = "" }: PlacedProblem): string {
     const own = `${severity} ${rule} ${field}`;
     return this.#tallies.has(own) || this.#tallies.size < MOST_TALLIES ? own : `${severity} ${rule}`;
   }
@@ -118,8 +118,8 @@ export class Problems {
 
 const byPlace = (one: Kept, other: Kept): number => one.place - other.place || one.nth - other.nth;
 
-const minor = ({ severity, cause }: Problem): number => (severity === "warn" || cause !== undefined ? 1 : 0);
+const minor = ({ severity, cause }: PlacedProblem): number => (severity === "warn" || cause !== undefined ? 1 : 0);
 
 /** By it a warning is known again when a later command would show it once more: what its row holds, not where it stands. */
-const markOf = ({ rule }: Finding, text: string | undefined): string | undefined =>
+const markOf = ({ rule }: Problem, text: string | undefined): string | undefined =>
   text === undefined ? undefined : hash("sha256", `${rule} ${text}`).slice(0, 32);

@@ -4,7 +4,7 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { baseOf, formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
-import type { Finding, Severity, SourceLine } from "../actions/problem.ts";
+import type { Problem, Severity, SourceLine } from "../actions/problem.ts";
 import { NO_RUN } from "../actions/rejects-columns.ts";
 import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
 import type { Input } from "../read/input.ts";
@@ -183,28 +183,28 @@ export class RowsRead {
   }
 
   /** Reports what is found of a row; an error makes the row bad. @returns whether it is one. */
-  add(of: Placed, finding: Finding): boolean {
-    this.note(of, finding, this.problems.severityOf(finding.rule));
-    return this.spoil(of, finding);
+  add(of: Placed, problem: Problem): boolean {
+    this.note(of, problem, this.problems.severityOf(problem.rule));
+    return this.spoil(of, problem);
   }
 
   /** Makes a row bad, where the rule is an error, for what is reported once of many rows. @returns whether it is. */
-  spoil(of: Placed, finding: Finding): boolean {
-    if (this.problems.severityOf(finding.rule) !== "error") return false;
-    const reason = `${finding.rule}: ${finding.message}`;
+  spoil(of: Placed, problem: Problem): boolean {
+    if (this.problems.severityOf(problem.rule) !== "error") return false;
+    const reason = `${problem.rule}: ${problem.message}`;
     const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
     if (this.#store.run(sql, reason, of.row) === 1) this.invalid += 1;
     return true;
   }
 
   /** Reports what is found of a row, and leaves the row as it is. */
-  note({ row, place }: Placed, finding: Finding, severity: Severity): void {
+  note({ row, place }: Placed, problem: Problem, severity: Severity): void {
     if (severity === "off") return;
     const { input, line, text } = this.#found(row);
     const before = this.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
     const { name = "", format = "cells" } = this.inputs[input] ?? {};
     const where = { source: name, line, text, item: pointerTo(format, row - 1 - before), place };
-    this.problems.add(where, finding, severity);
+    this.problems.add(where, problem, severity);
   }
 
   #found(row: number): { readonly input: number; readonly line: number; readonly text: string } {

@@ -2,11 +2,11 @@
 
 import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
 import type { Mapper } from "../map/mapper.ts";
-import type { FileFinding } from "../map/rules.ts";
+import type { FileProblem } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
@@ -155,29 +155,29 @@ class Rows {
       read.putRow(at, "corrected");
       for (const action of accepted) read.putCorrected(at, action);
     } else if (what?.isBad === true) {
-      read.putRow(at, "invalid", this.#reportBad(whereIs(of, looked), what.findings));
+      read.putRow(at, "invalid", this.#reportBad(whereIs(of, looked), what.problems));
       for (const action of what.attempted) read.putBad(at, action);
     } else {
-      if (what !== undefined) read.problems.report(whereIs(of, looked), what.findings);
+      if (what !== undefined) read.problems.report(whereIs(of, looked), what.problems);
       read.putRow(at);
       for (const action of actions) read.putAction(at, action);
     }
   }
 
   /**
-   * A row that could not be read or mapped at all is an error, even where the config turned its finding off.
+   * A row that could not be read or mapped at all is an error, even where the config turned its problem off.
    *
    * @returns why it is not sent, for its rejects.
    */
-  #reportBad(where: Where, findings: readonly Finding[]): string {
+  #reportBad(where: Where, found: readonly Problem[]): string {
     const { problems } = this.read;
     this.read.invalid += 1;
-    if (!problems.report(where, findings)) {
-      const [first = { message: "The row can't be mapped.", hint: "Compare it with the rows above." }] = findings;
+    if (!problems.report(where, found)) {
+      const [first = { message: "The row can't be mapped.", hint: "Compare it with the rows above." }] = found;
       problems.add(where, { ...first, rule: "item-shape" }, "error");
     }
-    const errors = findings.filter(({ rule }) => problems.severityOf(rule) === "error");
-    const shown = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
+    const errors = found.filter(({ rule }) => problems.severityOf(rule) === "error");
+    const shown = (errors.length > 0 ? errors : found).map(({ rule, message }) => `${rule}: ${message}`);
     // Several actions of a row may all lack the same.
     return [...new Set(shown)].join(" ");
   }
@@ -191,14 +191,14 @@ class Rows {
     const guards = (isFirst ? await ledger?.guard(readAs) : undefined) ?? [];
     const rows = this.read.read - of.before;
     const isCut = this.read.read >= limit;
-    const found: FileFinding[] = isCut && rows === 0 ? [] : [...whole.ofContent];
+    const found: FileProblem[] = isCut && rows === 0 ? [] : [...whole.ofContent];
     const ofRows = [...mappingChanged(readAs, made, guards), ...whole.ofRows];
-    found.push(...ofRows.filter(({ isOfAllRows }: FileFinding) => !(isCut && isOfAllRows === true)));
+    found.push(...ofRows.filter(({ isOfAllRows }: FileProblem) => !(isCut && isOfAllRows === true)));
     const isArray = input.format === "json";
     // An export of many rows is no payload.
     if (isArray && understanding.used.length === 0 && rows > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(rows));
-    for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...finding } of found)
-      if (problems.report({ source: file.name, line }, [finding])) this.read.isUnfit = true;
+    for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...problem } of found)
+      if (problems.report({ source: file.name, line }, [problem])) this.read.isUnfit = true;
     this.#bytes += input.bytesRead;
     const { encoding, delimiter, header } = input;
     this.read.inputs.push({
@@ -225,7 +225,7 @@ function whereIs({ file, format }: Open, [index, line, text]: Looked): Where {
   return { source: file.name, line, text, item: pointerTo(format, index) };
 }
 
-const tooLong = (items: number): FileFinding => ({
+const tooLong = (items: number): FileProblem => ({
   rule: "payload-too-long",
   message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
   hint: "tickets stream splits it.",

@@ -4,7 +4,7 @@ import { actionSpec, type Effect } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import { about, type Finding, placeText, type SourceLine } from "../actions/problem.ts";
+import { about, type Problem, placeText, type SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { cleanText, masked, quoted, utcText } from "../text.ts";
 import type { EventState } from "./events.ts";
@@ -16,7 +16,7 @@ export type Accepted = (action: KnownAction) => Promise<Data | undefined>;
 type Data = Readonly<Record<string, unknown>>;
 
 /** What is said of an action that is changed, late or unclear. What is held is reported once all that is held is known. */
-export async function findingOf(item: Item, read: RowsRead, accepted: Accepted): Promise<Finding> {
+export async function problemOf(item: Item, read: RowsRead, accepted: Accepted): Promise<Problem> {
   const { verdict, why, kind } = item;
   const rule = verdict === "unclear" && why === "times-fall" ? why : verdict;
   const said =
@@ -24,7 +24,7 @@ export async function findingOf(item: Item, read: RowsRead, accepted: Accepted):
   return { rule, action: kind, ...said };
 }
 
-type Said = Pick<Finding, "message" | "hint">;
+type Said = Pick<Problem, "message" | "hint">;
 
 const aboutOf = ({ kind }: Item): string => actionSpec(kind).about;
 
@@ -173,7 +173,7 @@ function shown(field: string, data: Data): string {
 }
 
 /** About an event that nothing registers, as far as is known: once. */
-export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: boolean): Finding {
+export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: boolean): Problem {
   const check = hasEnvironment
     ? "Set complete: true in the environment if all of its events were registered from here."
     : "Add --env NAME to check against what it has accepted.";
@@ -186,7 +186,7 @@ export function unknownEvent(id: string, hasEnvironment: boolean, isOfSource: bo
 }
 
 /** About an event that nothing registers, or only what stands later in the input. */
-export function closedEvent({ id, registered }: EventState, isOfSource: boolean): Finding {
+export function closedEvent({ id, registered }: EventState, isOfSource: boolean): Problem {
   const isLater = registered !== undefined;
   const says = isLater ? "only later in this input" : "neither in this environment nor earlier in this input";
   const where = isOfSource ? `: ${NEW_EVENT}` : ", in a row or a file of its own";
@@ -202,7 +202,7 @@ export function closedEvent({ id, registered }: EventState, isOfSource: boolean)
 const NEW_EVENT = "newEvent: {fields: {currency: EUR}} as the first action of its source";
 
 /** A row that waits for one that is bad. */
-export function dependsOnBad(subject: string, cause: SourceLine): Finding {
+export function dependsOnBad(subject: string, cause: SourceLine): Problem {
   return {
     rule: "depends-on-invalid",
     ...about(fieldOf(subject), subject.slice(2)),
@@ -221,7 +221,7 @@ export const fieldOf = (subject: string): "ticketId" | "nftId" | "eventId" => FI
 const FIELDS: Readonly<Record<string, ReturnType<typeof fieldOf>>> = { t: "ticketId", n: "nftId" };
 
 /** An id that is written almost like another one. */
-export function nearAnother(subject: string, other: string, where: string): Finding {
+export function nearAnother(subject: string, other: string, where: string): Problem {
   const [id, otherId] = [subject.slice(2), other.slice(2)];
   const field = fieldOf(subject);
   const difference =

@@ -1,20 +1,20 @@
-/** Findings about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
+/** Problems about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
 
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { count, number, quoted } from "../text.ts";
 import { decodeForMessage } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";
 import type { InputRule } from "./rules.ts";
 
-export type ContentFinding = Finding & { readonly rule: InputRule; readonly line?: number };
+export type ContentProblem = Problem & { readonly rule: InputRule; readonly line?: number };
 
 /**
  * @param input read to its end.
  * @param rows how many rows it gave.
  * @param allowEmpty whether a file of 0 bytes may be a table or a payload without rows.
  */
-export function findingsOfContent(input: Input, rows: number, allowEmpty: boolean): readonly ContentFinding[] {
+export function problemsOfContent(input: Input, rows: number, allowEmpty: boolean): readonly ContentProblem[] {
   const { file, format, bytesRead } = input;
   const isPacked = file.compression !== "none";
   // Even an empty file has some bytes once it is packed.
@@ -27,21 +27,21 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
     const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, say allowEmpty: true in its source."];
     return [{ rule: "input-empty", message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }
-  if (rows === 0) return [...findingsOfEncoding(input), NO_ROWS];
-  return findingsOfText(input);
+  if (rows === 0) return [...problemsOfEncoding(input), NO_ROWS];
+  return problemsOfText(input);
 }
 
-const NO_ROWS: ContentFinding = {
+const NO_ROWS: ContentProblem = {
   rule: "input-no-rows",
   message: "The input has no rows: there is nothing to send.",
   hint: "If there should be some, check what wrote it and export again.",
 };
 
-/** Findings about any text that was read to its end: an input, or the file of a lookup. */
-export const findingsOfText = (input: Input): readonly ContentFinding[] => [
-  ...findingsOfEncoding(input),
-  ...findingsOfUnevenRows(input),
-  ...findingsOfEnd(input),
+/** Problems about any text that was read to its end: an input, or the file of a lookup. */
+export const problemsOfText = (input: Input): readonly ContentProblem[] => [
+  ...problemsOfEncoding(input),
+  ...problemsOfUnevenRows(input),
+  ...problemsOfEnd(input),
 ];
 
 /** Encodings in which a character takes several bytes, so that a few of them may be valid UTF-8 by chance. */
@@ -49,7 +49,7 @@ const MULTI_BYTE = /^(?:gb|big5|euc|shift_jis|iso-2022)/;
 const LEAST_OF_MULTI_BYTE = 8;
 
 /** Tells when the bytes read so far are UTF-8 and are read as something else. */
-export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonly ContentFinding[] {
+export function problemsOfEncoding({ encoding, asUtf8, format }: Input): readonly ContentProblem[] {
   // UTF-16 has a NUL at every line end.
   if (asUtf8?.isValid !== true || asUtf8.first === undefined || encoding.startsWith("utf-")) return [];
   if (MULTI_BYTE.test(encoding) && asUtf8.characters < LEAST_OF_MULTI_BYTE) return [];
@@ -65,7 +65,7 @@ export function findingsOfEncoding({ encoding, asUtf8, format }: Input): readonl
 }
 
 /** Rows of a table that were read as if they had as many cells as its header, or as if what a cell holds were text. */
-function findingsOfUnevenRows({ unevenRows, header = [] }: Input): readonly ContentFinding[] {
+function problemsOfUnevenRows({ unevenRows, header = [] }: Input): readonly ContentProblem[] {
   const lastName = quoted(header.findLast((name) => name.trim() !== "")?.trim() ?? "");
   return unevenRows.map(({ kind, rows, firstLine }) => {
     if (kind === "hiding") return hidingRows(rows, firstLine);
@@ -82,14 +82,14 @@ function findingsOfUnevenRows({ unevenRows, header = [] }: Input): readonly Cont
   });
 }
 
-const hidingRows = (rows: number, line: number): ContentFinding => ({
+const hidingRows = (rows: number, line: number): ContentProblem => ({
   rule: "rows-in-cell",
   line,
   message: `${count(rows, "quoted cell")} with line breaks ${rows === 1 ? "looks" : "look"} like rows of the table, which would be lost.`,
   hint: 'Take a lone quote out, or double it: "5"" single". If the cells are right, set this rule to off.',
 });
 
-function findingsOfEnd({ unendedLine }: Input): readonly ContentFinding[] {
+function problemsOfEnd({ unendedLine }: Input): readonly ContentProblem[] {
   if (unendedLine === undefined) return [];
   const message = "The last line has no line end, so it may be cut off.";
   const hint = "Compare it with the system that wrote it. A whole export ends its last line too.";

@@ -4,7 +4,7 @@ import { fold } from "../actions/nearest.ts";
 import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { cellCountRow, faultRow, headerAgainRow, holdsRows, type KnownTable } from "./csv-findings.ts";
+import { cellCountRow, faultRow, headerAgainRow, holdsRows, type KnownTable } from "./csv-problems.ts";
 import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
 import {
   CellsRow,

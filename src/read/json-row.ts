@@ -2,7 +2,7 @@
 
 import { isJsonObject, typeName } from "../actions/exact-number.ts";
 import { duplicateKey, look, parseJson } from "../actions/json.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../text.ts";
 import { malformed, type Row, rawText } from "./row.ts";
 
@@ -69,7 +69,7 @@ const FIX_JSON = "Fix it at that place, or write the file again with a JSON libr
 
 const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-type InvalidJson = Finding & { readonly rule: "json-invalid" };
+type InvalidJson = Problem & { readonly rule: "json-invalid" };
 
 export const CUT_OFF = "The file may have been cut off: write or copy it again.";
 

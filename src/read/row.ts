@@ -1,7 +1,7 @@
 /** Records of input files, as they are read, and as they are kept. */
 
 import { parseJson } from "../actions/json.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { cellsOfRecord } from "./csv-records.ts";
 import { completeLength } from "./encoding.ts";
@@ -60,7 +60,7 @@ interface MalformedRow {
   readonly line: number;
   /** As it stands in the file, or as much of it as is kept. */
   readonly text: string;
-  readonly findings: readonly Finding[];
+  readonly problems: readonly Problem[];
   /** False when what follows in the file can't be trusted either, as after a quote that never closes. */
   readonly bordersKnown: boolean;
   /** Of a row with fewer cells than the header, those that it has. */
@@ -92,7 +92,7 @@ export function keptRow(
   line: number,
   of: { readonly header?: readonly string[] | undefined; readonly delimiter?: string | undefined },
 ): Row {
-  if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), findings: [], bordersKnown: true };
+  if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), problems: [], bordersKnown: true };
   if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
   const { header, delimiter = "," } = of;
   const table = { delimiter, columns: header.length, isGuarded: header.includes(GUARDED_COLUMN) };
@@ -147,7 +147,7 @@ export function rawText(bytes: Buffer): string {
   return head.toString("utf8", 0, completeLength(head));
 }
 
-interface ReaderFinding extends Finding {
+interface ReaderProblem extends Problem {
   readonly rule: ReaderRule;
 }
 
@@ -156,10 +156,10 @@ export function malformed(
   line: number,
   text: string,
   bordersKnown: boolean,
-  finding: ReaderFinding,
+  problem: ReaderProblem,
   cells?: readonly string[],
 ): Row {
-  return { kind: "malformed", line, text, findings: [finding], bordersKnown, ...(cells !== undefined && { cells }) };
+  return { kind: "malformed", line, text, problems: [problem], bordersKnown, ...(cells !== undefined && { cells }) };
 }
 
 export function rowTooLong(line: number, head: Buffer, bordersKnown: boolean): Row {

@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import type { Finding } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
@@ -16,7 +16,7 @@ import type { SourceConfig } from "../map/source.ts";
 import { madeBy } from "../plan/made.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
-import { findingsOfText } from "../read/content.ts";
+import { problemsOfText } from "../read/content.ts";
 import { type Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
@@ -89,13 +89,13 @@ export function createMappers(options: MapperOptions): Mappers {
 
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
-/** Reports a finding in a lookup file: a warning becomes a problem of the run, an error ends it. */
+/** Reports a problem in a lookup file: a warning becomes a problem of the run, an error ends it. */
 function reportOf({ problems }: MapperOptions): Report {
-  return (lookup, { line, ...finding }) => {
-    const { rule } = finding;
+  return (lookup, { line, ...problem }) => {
+    const { rule } = problem;
     if (problems.severityOf(rule) === "error")
-      throw lookupFailure(lookup, line, finding, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
-    problems.add({ source: lookup, line, item: "" }, finding);
+      throw lookupFailure(lookup, line, problem, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
+    problems.add({ source: lookup, line, item: "" }, problem);
   };
 }
 
@@ -111,11 +111,11 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     },
     retract: (actions) => mapper.retract?.(actions),
     beside: (row) => mapper.beside(row),
-    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
+    problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
   };
 }
 
-type Report = (file: string, finding: Finding & { readonly line: number }) => void;
+type Report = (file: string, problem: Problem & { readonly line: number }) => void;
 
 /** Reads all of them into memory. */
 async function readLookups(
@@ -154,17 +154,17 @@ async function readLookup(
     for (const row of batch)
       if (row.kind === "cells") rows.push(row.cells);
       else if (row.kind === "malformed") {
-        const [finding] = row.findings;
-        throw lookupFailure(file, row.line, finding ?? { message: "can't be read.", hint: "Export the file again." });
+        const [problem] = row.problems;
+        throw lookupFailure(file, row.line, problem ?? { message: "can't be read.", hint: "Export the file again." });
       }
-  for (const finding of findingsOfText(input)) report(file, { line: 1, ...finding });
+  for (const problem of problemsOfText(input)) report(file, { line: 1, ...problem });
   return { file, header: input.header, rows };
 }
 
 const lookupFailure = (
   file: string,
   line: number,
-  { message, hint }: Pick<Finding, "message" | "hint">,
+  { message, hint }: Pick<Problem, "message" | "hint">,
   code: "usage" | "input-invalid" = "usage",
 ): Failure => new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, { hint });
 

@@ -1,6 +1,6 @@
 /** What is reported while a command works. The core has no words: commands find them. */
 
-import type { Problem } from "../actions/problem.ts";
+import type { PlacedProblem } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
@@ -43,9 +43,9 @@ export interface CheckedInput {
   /** Something changed that no earlier command has shown. */
   readonly isNews: boolean;
   /** Where the config decides about the field of a problem, as `tickets.config.yaml:14`. */
-  readonly decidedAt: (problem: Problem) => readonly string[];
+  readonly decidedAt: (problem: PlacedProblem) => readonly string[];
   /** Whether the field or column of a problem names a person. */
-  readonly namesPerson: (problem: Pick<Problem, "source" | "field">) => boolean;
+  readonly namesPerson: (problem: Pick<PlacedProblem, "source" | "field">) => boolean;
 }
 
 /** What can happen, and what there is to say about it. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { ACTION_NAMES, acceptedFields } from "../actions/actions.ts";
 import { isFieldName, isPersonal } from "../actions/fields.ts";
-import type { Problem } from "../actions/problem.ts";
+import type { PlacedProblem } from "../actions/problem.ts";
 import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
 import { publicName } from "../map/columns.ts";
@@ -52,7 +52,7 @@ export function namingPersons(config: Config, inputs: readonly UnderstoodInput[]
       return rules === undefined ? [] : [[file.name, personalColumns(rules, input.header)] as const];
     }),
   );
-  return ({ source: file, field }: Pick<Problem, "source" | "field">): boolean =>
+  return ({ source: file, field }: Pick<PlacedProblem, "source" | "field">): boolean =>
     field !== undefined && (isPersonal(field) || columns.get(file)?.has(field) === true);
 }
 
@@ -62,7 +62,7 @@ export function namingPersons(config: Config, inputs: readonly UnderstoodInput[]
  */
 export function decidingPlaces(config: Config, inputs: readonly UnderstoodInput[], cwd: string) {
   const sources = new Map(inputs.map(({ file, source }) => [file.name, source]));
-  return ({ source: file, field, action }: Pick<Problem, "source" | "field" | "action">): readonly string[] => {
+  return ({ source: file, field, action }: Pick<PlacedProblem, "source" | "field" | "action">): readonly string[] => {
     const source = sources.get(file);
     if (source === undefined || field === undefined || !isFieldName(field)) return [];
     const { actions = [], fields } = config.sources[source] ?? {};

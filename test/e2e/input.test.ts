@@ -214,9 +214,9 @@ describe("plan", () => {
     expect(first.stdout).toContain('"orderTime":18446744073709551615');
     place.write("plan.ndjson", first.stdout);
     const second = await place.tickets(["plan", "plan.ndjson", "-o", "again.ndjson"]);
-    const findings = (await place.tickets(["validate", "plan.ndjson"])).stdout;
-    expect(findings.match(/^\S+ [\w-]+/gm)).toEqual(["warning: order-time-far", "warning: event-not-registered"]);
-    expect(second).toMatchObject({ exitCode: 0, stdout: findings });
+    const problems = (await place.tickets(["validate", "plan.ndjson"])).stdout;
+    expect(problems.match(/^\S+ [\w-]+/gm)).toEqual(["warning: order-time-far", "warning: event-not-registered"]);
+    expect(second).toMatchObject({ exitCode: 0, stdout: problems });
     expect(place.read("again.ndjson")).toBe(first.stdout);
     expect(await place.tickets(["plan", "-"], { stdin: first.stdout })).toMatchObject({ stdout: first.stdout });
   };

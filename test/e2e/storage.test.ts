@@ -190,14 +190,14 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     const disk = mountSmallDisk(place.path("disk"), 1000);
     const found = (await place.tickets(["validate", "sales.csv"])).stdout;
     expect(found).toMatch(/^warning: event-not-registered: sales\.csv:2 [^\n]+\n\n?$/);
-    for (const [command, findings] of [
+    for (const [command, problems] of [
       [["plan", "sales.csv", "-o", "disk/actions.ndjson"], found],
       [["results", "--env", "playground", "-o", "disk/again.csv"], ""],
       [["init", "sales.csv", "-o", "disk/tickets.config.yaml"], ""],
     ] as const) {
       disk.fill();
       const full = await place.tickets(command, service);
-      expectStorage(full, /The disk is full: \S*disk\/\S+ can't be written\./, findings);
+      expectStorage(full, /The disk is full: \S*disk\/\S+ can't be written\./, problems);
       disk.makeRoom();
       expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
     }

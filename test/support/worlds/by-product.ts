@@ -22,11 +22,11 @@ import { configOf as ledgerConfig, sharedLedger } from "../shared-ledger.ts";
 import { type Cells, readLines, readTable } from "../tables.ts";
 import { type Judged, judge, Ledger, positionOf, type Row, type Verdict } from "./rules.ts";
 import {
-  type Findings,
   inWords,
   type Night,
   OTHER_TICKET,
   type Outcome,
+  type Problems,
   playWorld,
   type Random,
   ticketOf,
@@ -37,7 +37,7 @@ export async function playByProduct(
   world: World,
   random: Random,
   ledger: "sqlite" | "postgres" = "sqlite",
-): Promise<Findings & { readonly story: string }> {
+): Promise<Problems & { readonly story: string }> {
   await using desk = await openDesk(ledger, configOf(world));
   const player = new Player(desk, world, random);
   await player.begin();

@@ -1,7 +1,7 @@
 /** Worlds played by the rules alone, in memory. */
 
 import { type Judged, judge, Ledger, positionOf } from "./rules.ts";
-import { type Findings, type Night, type Outcome, playWorld, type Random, type Reject, type World } from "./world.ts";
+import { type Night, type Outcome, type Problems, playWorld, type Random, type Reject, type World } from "./world.ts";
 
 /** Learns of each night what the rules say, and then which rows were accepted. */
 export interface Onlooker {
@@ -9,7 +9,7 @@ export interface Onlooker {
   readonly accepted: (ids: readonly number[]) => void;
 }
 
-export function playByRules(world: World, random: Random, onlooker?: Onlooker): Findings {
+export function playByRules(world: World, random: Random, onlooker?: Onlooker): Problems {
   const ledger = new Ledger();
   const nights = playWorld(world, random);
   let step = nights.next();

@@ -82,7 +82,7 @@ export interface Reject {
 /** How many tickets went wrong, and in which way. */
 export const WRONGS = ["doubled", "outOfOrder", "lostSilently", "wrongStateSilently"] as const;
 export type Wrong = (typeof WRONGS)[number];
-export type Findings = Readonly<Record<Wrong, number>> & { readonly accepted: number; readonly happened: number };
+export type Problems = Readonly<Record<Wrong, number>> & { readonly accepted: number; readonly happened: number };
 
 interface Happened {
   readonly id: number;
@@ -108,7 +108,7 @@ export const ticketOf = (number: number): string => `T${number}`;
 const midway = (from: number, to: number): number => Math.round((from + to) / 2);
 
 /** Plays a world with whoever carries out its nights. */
-export function* playWorld(world: World, random: Random): Generator<Night, Findings, Outcome> {
+export function* playWorld(world: World, random: Random): Generator<Night, Problems, Outcome> {
   const { form, isTimed } = world;
   const histories = Array.from({ length: world.tickets }, (_, at) => new History(world, ticketOf(at), at, random));
   const others = isTimed && form === "full" ? othersOf(world).map((each) => rowOf(world, OTHER_TICKET, each)) : [];

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
 import { compileField, Draft, itemOf } from "../../../src/actions/draft.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
-import type { Finding } from "../../../src/actions/problem.ts";
+import type { Problem } from "../../../src/actions/problem.ts";
 
 function read(field: FieldName, text: string, action: ActionName = "soldTicket", clearWord = "\\clear") {
-  const [draft, findings] = [new Draft(action), [] as Finding[]];
-  compileField(action, field, { clearWord })(text, draft, findings);
+  const [draft, problems] = [new Draft(action), [] as Problem[]];
+  compileField(action, field, { clearWord })(text, draft, problems);
   const value: unknown = itemOf(draft).data[field];
-  return { value, rules: findings.map(({ rule }) => rule), findings };
+  return { value, rules: problems.map(({ rule }) => rule), problems };
 }
 
 describe("a text cell", () => {
@@ -30,7 +30,7 @@ describe("a text cell", () => {
     ],
     ["metadataAttributes", '[{"trait_type":"a \\":b","value":"c"}]', [{ trait_type: 'a ":b', value: "c" }]],
   ])("of %s: %s", (field, text, expected) => {
-    expect(read(field, text)).toEqual({ value: expected, rules: [], findings: [] });
+    expect(read(field, text)).toEqual({ value: expected, rules: [], problems: [] });
   });
 
   test.each<[FieldName, string, string]>([
@@ -46,11 +46,11 @@ describe("a text cell", () => {
     ["metadataAttributes", '[{"trait_type":"Row","trait_type":"Seat","value":"A"}]', "json-duplicate-key"],
     ["metadataAttributes", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, "metadata-invalid"],
   ])("of %s that reads %j is a problem: %s", (field, text, rule) => {
-    const { value, rules, findings } = read(field, text);
+    const { value, rules, problems } = read(field, text);
     expect(value).toBeUndefined();
     expect(rules).toEqual([rule]);
-    expect(findings[0]).toMatchObject({ field, value: text, message: expect.stringMatching(/\.$/) });
-    expect(findings[0]?.hint).toBeTruthy();
+    expect(problems[0]).toMatchObject({ field, value: text, message: expect.stringMatching(/\.$/) });
+    expect(problems[0]?.hint).toBeTruthy();
   });
 });
 
@@ -69,8 +69,8 @@ describe("the clear word", () => {
   });
 
   test("may be another one", () => {
-    expect(read("shopUrl", "-", "updateEvent", "-")).toEqual({ value: "", rules: [], findings: [] });
-    expect(read("startTime", "-", "updateEvent", "-")).toEqual({ value: 0, rules: [], findings: [] });
-    expect(read("shopUrl", "\\clear", "updateEvent", "-")).toEqual({ value: "\\clear", rules: [], findings: [] });
+    expect(read("shopUrl", "-", "updateEvent", "-")).toEqual({ value: "", rules: [], problems: [] });
+    expect(read("startTime", "-", "updateEvent", "-")).toEqual({ value: 0, rules: [], problems: [] });
+    expect(read("shopUrl", "\\clear", "updateEvent", "-")).toEqual({ value: "\\clear", rules: [], problems: [] });
   });
 });

@@ -6,7 +6,7 @@ import { type FieldName, isFieldName, numberOf } from "../../../src/actions/fiel
 import { identityOf } from "../../../src/actions/identity.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { faultIn } from "../../../src/actions/kinds.ts";
-import type { Finding } from "../../../src/actions/problem.ts";
+import type { Problem } from "../../../src/actions/problem.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
 
 import { checkDraft } from "../../../src/check/shape.ts";
@@ -101,10 +101,10 @@ describe.each(ALL)("%s.%s", (action, field) => {
   it("reads any text as the JSON that is right for it, or by the rule that this breaks", () => {
     fc.assert(
       fc.property(fc.oneof(anyText, validTexts(action, field), ...special), (text) => {
-        const [draft, findings] = [new Draft(action), [] as Finding[]];
-        read(text, draft, findings);
-        if (findings.length > 0) {
-          expect(findings).toEqual([expect.objectContaining({ field, value: text })]);
+        const [draft, problems] = [new Draft(action), [] as Problem[]];
+        read(text, draft, problems);
+        if (problems.length > 0) {
+          expect(problems).toEqual([expect.objectContaining({ field, value: text })]);
           expect(draft.keys).toEqual([]);
           return;
         }
@@ -115,7 +115,7 @@ describe.each(ALL)("%s.%s", (action, field) => {
         const [broken] = found.filter((each) => each.field === field && each.rule in ACTION_RULES);
         expect(broken?.rule).toBe(faultIn(numberOf(field), data[field])?.rule);
         expect(draft.isSound).toBe(broken === undefined);
-        // As typed data, it is the same action with the same findings.
+        // As typed data, it is the same action with the same problems.
         expect(checkDraft(draftOf(action, data), NOW)).toEqual(found);
         expect(identityOf(draftOf(action, data)).json).toBe(json);
       }),

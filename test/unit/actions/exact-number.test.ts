@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
-import type { Finding } from "../../../src/actions/problem.ts";
+import type { Problem } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/check/rules.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
 import { checkItem } from "../check/check-item.ts";
@@ -83,10 +83,10 @@ const PLACES: readonly (readonly [place: string, file: string, row: (number: str
 const severityOf = severityIn(severityTable({}));
 
 /** What would be sent of the row; what stops it. */
-function wireOf(file: string, text: string): { readonly sent?: string; readonly errors: readonly Finding[] } {
+function wireOf(file: string, text: string): { readonly sent?: string; readonly errors: readonly Problem[] } {
   const row = toObjectRow(Buffer.from(text), 1);
   const mapped = createMapper({ fileName: file }).map(row);
-  if (mapped.kind === "invalid") return { errors: mapped.findings };
+  if (mapped.kind === "invalid") return { errors: mapped.problems };
   if (mapped.kind === "skipped") throw new Error(`skipped: ${mapped.reason}`);
   const errors = mapped.actions
     .flatMap((action) => checkItem(action))
@@ -129,7 +129,7 @@ describe("a number", () => {
 
   test("in place of an object is no object", () => {
     expect(toObjectRow(Buffer.from("1e400"), 1)).toMatchObject({
-      findings: [{ rule: "json-not-object" }],
+      problems: [{ rule: "json-not-object" }],
     });
     for (const row of ['{"action":"newEvent","data":1e400}', `{"action":1e400,"data":{${EVENT}}}`])
       expect(wireOf("p.ndjson", row).errors.length).toBeGreaterThan(0);

@@ -12,8 +12,8 @@ describe("an item", () => {
     ["eventID", "Move it into data, as eventId."],
     ["remark", "Leave it out."],
   ])("with the key %s is reported: %s", (key, hint) => {
-    const findings = validateItem({ action: "scannedTicket", data: { ticketId: "T-1" }, [key]: "x" });
-    expect(findings.map((finding) => finding.hint)).toContain(hint);
+    const problems = validateItem({ action: "scannedTicket", data: { ticketId: "T-1" }, [key]: "x" });
+    expect(problems.map((problem) => problem.hint)).toContain(hint);
   });
 
   it("tells all that is wrong at once", () => {
@@ -34,7 +34,7 @@ describe("an item", () => {
     [{ action: "scannedTicket", data: { ticketid: "t", nftId: "A-1-2" } }, "Did you mean ticketId?"],
     [{ action: "newEvent", data: { eventId: "e", currency: "USDD" } }, "Did you mean USD?"],
   ])("names what was probably meant in %j", (item, hint) => {
-    expect(validateItem(item).map((finding) => finding.hint)).toContain(hint);
+    expect(validateItem(item).map((problem) => problem.hint)).toContain(hint);
   });
 
   it("warns of what it can't judge", () => {
@@ -53,14 +53,14 @@ describe("an item", () => {
     ["x", "x"],
     [{ a: 1n }, '{"a":1}'],
   ])("shows the value of startTime as it was", (value, shown) => {
-    const [finding] = validateItem({ action: "newEvent", data: { eventId: "e", currency: "EUR", startTime: value } });
-    expect(finding?.value).toBe(shown);
+    const [problem] = validateItem({ action: "newEvent", data: { eventId: "e", currency: "EUR", startTime: value } });
+    expect(problem?.value).toBe(shown);
   });
 
   it("survives what nests too deeply to be shown", () => {
     const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
-    const findings = validateItem({ action: "scannedTicket", data: { ticketId: "t", extra: deep } });
-    expect(findings.map(({ rule }) => rule)).toEqual(["field-unknown"]);
+    const problems = validateItem({ action: "scannedTicket", data: { ticketId: "t", extra: deep } });
+    expect(problems.map(({ rule }) => rule)).toEqual(["field-unknown"]);
   });
 
   it("never throws, whatever JSON it is", () => {

@@ -52,7 +52,7 @@ describe("severities", () => {
     expect(severityOf("wallet-unusual")).toBe("warn");
   });
 
-  it("take rules of other layers, and never lose a finding of an unknown one", () => {
+  it("take rules of other layers, and never lose a problem of an unknown one", () => {
     const rule = { severity: "warn", reason: "r", example: "e" } as const;
     expect(severities({}, allRules({ "from-a-reader": rule }))("from-a-reader")).toBe("warn");
     expect(severities({})("from-a-reader")).toBe("error");

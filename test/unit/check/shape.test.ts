@@ -12,9 +12,9 @@ const rulesOf = (action: string, data: object): readonly string[] =>
 const rulesIn = (field: string, value: unknown): readonly string[] =>
   checkItem({ action: "newEvent", data: { ...event, [field]: value } }, NOW).map(({ rule }) => rule);
 const onlyOf = (action: string, data: object) => {
-  const [finding, ...more] = checkItem({ action, data }, NOW);
+  const [problem, ...more] = checkItem({ action, data }, NOW);
   expect(more).toEqual([]);
-  return finding;
+  return problem;
 };
 
 describe("an action by itself", () => {
@@ -57,9 +57,9 @@ describe("characters that nobody sees", () => {
     ["userId", "u1\u2028u2", "invisible character U+2028"],
     ["ticketId", "\u{e0041}t", "invisible character U+E0041"],
   ])("are reported in %s %j", (field, value, what) => {
-    const finding = onlyOf("soldTicket", { ...sale, [field]: value });
-    expect(finding).toMatchObject({ rule: "control-character", field, value, pointer: `/data/${field}` });
-    expect(finding?.message).toBe(`${field} holds the ${what}.`);
+    const problem = onlyOf("soldTicket", { ...sale, [field]: value });
+    expect(problem).toMatchObject({ rule: "control-character", field, value, pointer: `/data/${field}` });
+    expect(problem?.message).toBe(`${field} holds the ${what}.`);
   });
 
   it("are reported in an nftId, a wallet, public texts and attributes too, where a text may have lines and joiners", () => {
@@ -104,9 +104,9 @@ describe("a public text", () => {
     ["eventName", "nan", "nan"],
     ["eventName", "[object Object]", "[object Object]"],
   ])("that is %s %s looks damaged: %s", (field, text, found) => {
-    const finding = onlyOf("newEvent", { ...event, [field]: text });
+    const problem = onlyOf("newEvent", { ...event, [field]: text });
     const rule = text === "#REF!" && field === "eventId" ? "id-looks-mangled" : "text-looks-damaged";
-    expect(finding).toMatchObject({ rule, field, value: text, message: expect.stringContaining(` holds ${found}`) });
+    expect(problem).toMatchObject({ rule, field, value: text, message: expect.stringContaining(` holds ${found}`) });
     if (field === "eventId") return;
     const list = [{ trait_type: "A name of more than twenty letters", value: text }];
     for (const metadataAttributes of [list, JSON.stringify(list), JSON.stringify(list, null, 2)])
@@ -248,9 +248,9 @@ describe("a URL", () => {
     ["https://example.com/?a=1&amp;b=2", "&amp;"],
     ["https://example.com/#REF!", "#REF!"],
   ])("that can't be meant so is reported: %s", (shopUrl, found) => {
-    const finding = onlyOf("newEvent", { ...event, shopUrl });
-    expect(finding?.rule).toBe("text-looks-damaged");
-    expect(finding?.message).toContain(`shopUrl holds ${found}, which`);
+    const problem = onlyOf("newEvent", { ...event, shopUrl });
+    expect(problem?.rule).toBe("text-looks-damaged");
+    expect(problem?.message).toContain(`shopUrl holds ${found}, which`);
   });
 
   it.each([
@@ -265,7 +265,7 @@ describe("a URL", () => {
     "https://example.com/#NV",
   ])("that may be meant so is taken: %s", (url) => expect(rulesIn("shopUrl", url)).toEqual([]));
 
-  it.each(["#REF!", "#NV", "{{url}}"])("that is none has no other finding: %s", (url) =>
+  it.each(["#REF!", "#NV", "{{url}}"])("that is none has no other problem: %s", (url) =>
     expect(rulesIn("shopUrl", url)).toEqual(["url-invalid"]),
   );
 });

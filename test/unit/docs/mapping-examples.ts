@@ -110,7 +110,7 @@ function whenText(mapped: Mapped): string {
 
 function fieldText(mapped: Mapped, field: string): string {
   if (mapped.kind === "skipped") return `skipped: ${mapped.reason}`;
-  if (mapped.kind === "invalid") return mapped.findings.map(({ rule }) => rule).join(" ");
+  if (mapped.kind === "invalid") return mapped.problems.map(({ rule }) => rule).join(" ");
   const value: unknown = Reflect.get(mapped.actions[0]?.data ?? {}, field);
   // What nothing was declared for is checked by the next step.
   const fault = mapped.actions.flatMap((action) => checkItem(action, LATER)).find((each) => each.field === field);

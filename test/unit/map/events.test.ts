@@ -1,7 +1,7 @@
 /** Rows of one event with different fields. */
 
 import { expect, test } from "vitest";
-import type { FileFinding } from "../../../src/map/rules.ts";
+import type { FileProblem } from "../../../src/map/rules.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 import { createMapper } from "./shown.ts";
@@ -11,11 +11,11 @@ actions:
   - newEvent: {fields: {eventName: "{Title}", currency: EUR, startTime: {from: "{Start}", format: iso}}}
   - scannedTicket: {}`;
 
-function saidOf(csv: string): readonly FileFinding[] {
+function saidOf(csv: string): readonly FileProblem[] {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
   for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
-  return mapper.findingsOfFile?.() ?? [];
+  return mapper.problemsOfFile?.() ?? [];
 }
 
 const CSV = `ID,Event,Title,Start

@@ -107,23 +107,23 @@ describe("the action of a row", () => {
     expect(createMapper({ fileName, header }).understanding).toMatchObject({ how: "file name", action });
   });
 
-  test("that is none of the nine is a finding with the nearest, and the row holds back its ticket", () => {
+  test("that is none of the nine is a problem with the nearest, and the row holds back its ticket", () => {
     const mapper = createMapper({ fileName: "x.csv", header: ["action", "ticketId"] });
     expect(mapper.map(cells("scanedTicket", "t"))).toMatchObject({
       kind: "invalid",
-      findings: [{ rule: "action-unknown", value: "scanedTicket", hint: expect.stringContaining("scannedTicket") }],
+      problems: [{ rule: "action-unknown", value: "scanedTicket", hint: expect.stringContaining("scannedTicket") }],
       attempted: [{ data: { ticketId: "t" } }],
       isGuess: true,
     });
-    expect(mapper.map(cells("", "t"))).toMatchObject({ kind: "invalid", findings: [{ rule: "action-unknown" }] });
+    expect(mapper.map(cells("", "t"))).toMatchObject({ kind: "invalid", problems: [{ rule: "action-unknown" }] });
   });
 
-  test("that contradicts --action is a finding; a row that names none takes --action's", () => {
+  test("that contradicts --action is a problem; a row that names none takes --action's", () => {
     const mapper = createMapper({ fileName: "x.csv", action: "scannedTicket", header: ["action", "ticketId"] });
     expect(mapper.map(cells("", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
     expect(mapper.map(cells("entry", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
     expect(mapper.map(cells("scannedTicket", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
-    expect(mapper.map(cells("soldTicket", "t"))).toMatchObject({ findings: [{ rule: "action-conflict" }] });
+    expect(mapper.map(cells("soldTicket", "t"))).toMatchObject({ problems: [{ rule: "action-conflict" }] });
   });
 
   test("that nothing tells stops the file, saying how to name it", () => {

@@ -70,7 +70,7 @@ describe("flat JSON rows", () => {
     ['{"ticketId":"t","orderTime":[1]}', "orderTime"],
     ['{"ticketId":"t","orderTime":false}', "orderTime"],
   ])("with something else than text or a number are a problem: %s", (text, field) => {
-    expect(mapperOf("scans.ndjson").map(json(text))).toMatchObject({ findings: [{ rule: "field-type", field }] });
+    expect(mapperOf("scans.ndjson").map(json(text))).toMatchObject({ problems: [{ rule: "field-type", field }] });
   });
 
   test("take attributes as a list or as JSON text", () => {
@@ -85,7 +85,7 @@ describe("flat JSON rows", () => {
   test("of which nothing says the action are a problem that says how to name it", () => {
     expect(mapperOf("x.ndjson").map(json('{"ticketId":"t"}'))).toMatchObject({
       kind: "invalid",
-      findings: [{ rule: "action-unknown", hint: expect.stringContaining("--action") }],
+      problems: [{ rule: "action-unknown", hint: expect.stringContaining("--action") }],
       attempted: [{ data: { ticketId: "t" } }],
     });
   });

@@ -8,7 +8,7 @@ function foundIn(action: string, ticketId: string, rows: readonly (readonly [str
   const config = sourceOf(`actions: [${action}: {fields: {ticketId: "${ticketId}"${more}}}]`);
   const mapper = createMapper({ fileName: "e.csv", header: ["T", "Day"], source: { name: "s", config } });
   for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
-  return (mapper.findingsOfFile?.() ?? [])
+  return (mapper.problemsOfFile?.() ?? [])
     .filter(({ rule }) => rule === "value-looks-constant")
     .map(({ field, value, message }) => `${field} ${value}: ${message}`);
 }
@@ -41,5 +41,5 @@ test("an nftId counts like a ticketId", () => {
   const config = sourceOf('actions: [scannedTicket: {fields: {nftId: "K-1-1"}}]');
   const mapper = createMapper({ fileName: "e.csv", header: ["T"], source: { name: "s", config } });
   for (const [at, [cell]] of rows(10).entries()) mapper.map(cellsRow(at + 2, [cell]));
-  expect(mapper.findingsOfFile?.()).toMatchObject([{ rule: "value-looks-constant", field: "nftId", value: "K-1-1" }]);
+  expect(mapper.problemsOfFile?.()).toMatchObject([{ rule: "value-looks-constant", field: "nftId", value: "K-1-1" }]);
 });

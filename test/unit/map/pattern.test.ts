@@ -38,7 +38,7 @@ describe("no pattern hangs a run", () => {
     const [row] = mapText(yaml, `C\n${"x".repeat(100_000)}\n`).mapped;
     expect(row).toMatchObject({
       kind: "invalid",
-      findings: [{ rule: "each-unreadable", message: "{C} is too long for its match (100000 characters)." }],
+      problems: [{ rule: "each-unreadable", message: "{C} is too long for its match (100000 characters)." }],
     });
   });
 

@@ -24,7 +24,7 @@ export function createMapper(options: MapperOptions) {
     },
     map: (row: Row): Mapped => shown(mapper.map(withWanted(row, mapper.wanted))),
     retract: (actions: readonly Action[]) => mapper.retract?.(actions.map(({ action, data }) => draftOf(action, data))),
-    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
+    problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
   };
 }
 

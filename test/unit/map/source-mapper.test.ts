@@ -15,7 +15,7 @@ function dataOf(yaml: string, csv: string, options?: Parameters<typeof mapText>[
 }
 
 const rulesOf = (mapped: Mapped | undefined) =>
-  mapped?.kind === "invalid" ? mapped.findings.map(({ rule, field }) => `${rule} ${field}`) : mapped;
+  mapped?.kind === "invalid" ? mapped.problems.map(({ rule, field }) => `${rule} ${field}`) : mapped;
 
 describe("5 columns", () => {
   test("by the nth of a name", () => {
@@ -31,7 +31,7 @@ describe("5 columns", () => {
     const saidOf = (seat: string) => {
       const source = { name: "s", config: sourceOf(yaml(seat)) };
       const mapper = createMapper({ fileName: "export.csv", header: ["ID", "Seat", "", "Row", "Row"], source });
-      return mapper.findingsOfFile?.().map(({ rule, field, message, hint }) => [rule, field, message, hint]);
+      return mapper.problemsOfFile?.().map(({ rule, field, message, hint }) => [rule, field, message, hint]);
     };
     for (const seat of ["Seat", "3", "4"]) expect(saidOf(seat)).toEqual([]);
     for (const seat of ["2", "[Place, 2]"])
@@ -66,7 +66,7 @@ describe("9 value tables", () => {
     expect(mapped).toMatchObject([
       {
         kind: "invalid",
-        findings: [
+        problems: [
           { rule: "value-unknown", field: "price", value: "Standart", hint: expect.stringContaining("Standard?") },
         ],
         attempted: [{ action: "soldTicket", data: { ticketId: "1" } }],
@@ -115,7 +115,7 @@ actions:
     const each = form.startsWith("each") ? "" : 'each: {count: "{Qty}"}, ';
     const sale = `{soldTicket: {${each}fields: {eventId: E, ticketId: "{Order}-{n}", userId: u, price: "1"}}}`;
     expect(mapText(form.replace("SALE", sale), "Order,Qty\nA,\n").mapped[0]).toMatchObject({
-      findings: [{ rule: "each-unreadable", hint: `If an empty cell means none, write ${remedy}.` }],
+      problems: [{ rule: "each-unreadable", hint: `If an empty cell means none, write ${remedy}.` }],
     });
   });
 
@@ -278,7 +278,7 @@ describe("20 money", () => {
     ['{from: "{P}", decimal: ",", thousands: "."}', "0.250,00"],
   ])("%s does not take %s for thousands", (steps, written) => {
     const [mapped] = mapText(price(steps), `P,x\n"${written}",y\n`).mapped;
-    expect(mapped).toMatchObject({ kind: "invalid", findings: [{ rule: "price-invalid", value: written }] });
+    expect(mapped).toMatchObject({ kind: "invalid", problems: [{ rule: "price-invalid", value: written }] });
   });
 });
 
@@ -423,7 +423,7 @@ describe("a row of a source", () => {
   - updateTicket: {fields: {ticketId: "{ID}", metadataAttributes: {A: "{A}", B: "{B}"}}}`;
     const { mapped } = mapText(yaml, "ID,A,B\na,\\clear,x\n");
     expect(mapped).toMatchObject([
-      { kind: "invalid", findings: [{ rule: "not-clearable", field: "A", value: "\\clear" }] },
+      { kind: "invalid", problems: [{ rule: "not-clearable", field: "A", value: "\\clear" }] },
     ]);
   });
 
@@ -437,7 +437,7 @@ describe("a row of a source", () => {
       expect(mapText(yaml, `At\n${text}\n`).mapped).toMatchObject([
         {
           kind: "invalid",
-          findings: [
+          problems: [
             { rule: "u64-invalid", field: "orderTime", value: text, hint: expect.stringContaining("leave it out") },
           ],
         },
@@ -467,7 +467,7 @@ test.each([
   const others = rule.startsWith("price") ? "" : ', price: "1"';
   const yaml = `actions: [soldTicket: {fields: {eventId: e, ticketId: t, userId: u${others}, ${rule}}}]`;
   const [mapped] = mapText(yaml, `x,y\n"${text}",1\n`).mapped;
-  expect(mapped?.kind === "invalid" ? mapped.findings[0]?.hint : undefined).toContain(hint);
+  expect(mapped?.kind === "invalid" ? mapped.problems[0]?.hint : undefined).toContain(hint);
 });
 
 describe("fillDown", () => {
@@ -485,7 +485,7 @@ actions:
     const header = ["Order", "No", "Status"];
     const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
     mapper.map(cellsRow(2, ["A", "1", "paid"]));
-    mapper.map({ kind: "malformed", line: 3, text: "B", findings: [], bordersKnown: true, cells: ["B"] });
+    mapper.map({ kind: "malformed", line: 3, text: "B", problems: [], bordersKnown: true, cells: ["B"] });
     expect(rulesOf(mapper.map(cellsRow(4, ["", "2", "paid"])))).toEqual(["fill-down-empty Order"]);
   });
 
@@ -514,7 +514,7 @@ actions:
     });
     const other = mapJson('{"number":2,"total":10,"barcodes":["a","b","c"]}');
     expect(other).toMatchObject({
-      findings: [{ rule: "value-unexpected", field: "number", message: "The source expects 3 in number." }],
+      problems: [{ rule: "value-unexpected", field: "number", message: "The source expects 3 in number." }],
     });
   });
 
@@ -524,7 +524,7 @@ actions:
       .replace("remainder: first", "remainder: round");
     const { mapped } = mapText(yaml, 'number,total,barcodes\n3,10,"a, b, c"\n2,10,"d, e, f"\n');
     expect(mapped[0]).toMatchObject({ actions: [1, 2, 3].map(() => ({ data: { price: "3.33" } })) });
-    expect(mapped[1]).toMatchObject({ findings: [{ rule: "value-unexpected", field: "number", value: "2" }] });
+    expect(mapped[1]).toMatchObject({ problems: [{ rule: "value-unexpected", field: "number", value: "2" }] });
   });
 });
 
@@ -569,7 +569,7 @@ actions:
     ]);
     const nothing = mapper.map(row('{"code":"z","state":"lost"}'));
     expect(nothing).toEqual({ kind: "skipped", reason: `no when takes an item of ${list}` });
-    expect(mapper.findingsOfFile()).toMatchObject([
+    expect(mapper.problemsOfFile()).toMatchObject([
       {
         rule: "value-not-named",
         field: "item.state",

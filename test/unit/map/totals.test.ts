@@ -18,7 +18,7 @@ function read(csv: string, yaml = SOLD): { mapped: readonly Mapped[] } {
 }
 
 const rulesOf = (mapped: Mapped | undefined) =>
-  mapped?.kind === "invalid" ? mapped.findings.map(({ rule }) => rule) : mapped?.kind;
+  mapped?.kind === "invalid" ? mapped.problems.map(({ rule }) => rule) : mapped?.kind;
 
 const ROWS = "ID,User,Price,Seat\nt1,u1,10.00,A\nt2,u2,20.50,B\nt3,u3,5,C\n";
 

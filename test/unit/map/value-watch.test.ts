@@ -1,17 +1,17 @@
 /** Values that decide what a row gives, against those that the source names. */
 
 import { describe, expect, test } from "vitest";
-import type { FileFinding } from "../../../src/map/rules.ts";
+import type { FileProblem } from "../../../src/map/rules.ts";
 import { cellsRow, json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 import { createMapper } from "./shown.ts";
 
 /** What is said of a whole file. */
-function saidOf(yaml: string, csv: string): readonly FileFinding[] {
+function saidOf(yaml: string, csv: string): readonly FileProblem[] {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
   for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
-  return mapper.findingsOfFile?.() ?? [];
+  return mapper.problemsOfFile?.() ?? [];
 }
 
 const FIELDS = 'fields: {eventId: e, ticketId: "{ID}", userId: u, price: "1"}';
@@ -22,10 +22,10 @@ actions:
 
 describe("a value that no condition names", () => {
   test("is reported with counts and lines, though its rows give another action", () => {
-    const [finding, ...others] = saidOf(CHECKIN, "ID,checkin\na,yes\nb,ja\nc,nein\nd,ja\ne,\n");
+    const [problem, ...others] = saidOf(CHECKIN, "ID,checkin\na,yes\nb,ja\nc,nein\nd,ja\ne,\n");
     expect(others).toEqual([]);
-    expect(finding).toMatchObject({ rule: "value-not-named", field: "checkin", line: 3 });
-    expect(finding?.message).toBe('No when, skip or expect names "ja" (2 times, first in line 3), "nein" (line 4).');
+    expect(problem).toMatchObject({ rule: "value-not-named", field: "checkin", line: 3 });
+    expect(problem?.message).toBe('No when, skip or expect names "ja" (2 times, first in line 3), "nein" (line 4).');
   });
 
   test.each([
@@ -40,7 +40,7 @@ describe("a value that no condition names", () => {
     const mapper = createMapper({ fileName: "x.csv", header: ["ID", "checkin"], source });
     const kinds = tableOf(csv).rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)).kind);
     expect(kinds).not.toContain("invalid");
-    expect(mapper.findingsOfFile()).toEqual([]);
+    expect(mapper.problemsOfFile()).toEqual([]);
   });
 
   test("is named by a when of any action, by skip and by expect", () => {
@@ -104,7 +104,7 @@ actions:
       },
     });
     items.map(json('{"codes":[{"id":"a","state":"in"},{"id":"b","state":"IN"}]}'));
-    expect(items.findingsOfFile?.().map(({ message }) => message)).toEqual([
+    expect(items.problemsOfFile?.().map(({ message }) => message)).toEqual([
       'No when, skip or expect names "IN" (line 1; did you mean "in"?).',
     ]);
   });

@@ -13,7 +13,7 @@ const mapperOf = (yaml: string): Mapper =>
 function missing(yaml: string, ...rows: readonly string[]): readonly string[] {
   const mapper = mapperOf(yaml);
   for (const row of rows) mapper.map(json(row));
-  return (mapper.findingsOfFile?.() ?? []).filter(({ rule }) => rule === "key-missing").map(({ field }) => field ?? "");
+  return (mapper.problemsOfFile?.() ?? []).filter(({ rule }) => rule === "key-missing").map(({ field }) => field ?? "");
 }
 
 const scan = (fields: string, more = ""): string => `${more}actions:\n  - scannedTicket: {fields: {${fields}}}\n`;

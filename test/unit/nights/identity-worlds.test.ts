@@ -10,10 +10,10 @@ import { forWalks } from "../../support/walks.ts";
 import { playByProduct } from "../../support/worlds/by-product.ts";
 import { playByRules } from "../../support/worlds/by-rules.ts";
 import {
-  type Findings,
   FORMS,
   HISTORIES,
   inWords,
+  type Problems,
   type World,
   WRONGS,
   type Wrong,
@@ -46,7 +46,7 @@ function isLeftOpen({ isTimed, isKeyed, isMixed, repeats, correctsTimes }: World
 /** How many of the tickets may be doubled where times are corrected. */
 const MOST_DOUBLED = { full: 0.02, window: 0.02, delta: 0 } as const;
 
-function addUp(all: readonly Findings[]): Findings {
+function addUp(all: readonly Problems[]): Problems {
   const sum = { accepted: 0, happened: 0, doubled: 0, outOfOrder: 0, lostSilently: 0, wrongStateSilently: 0 };
   for (const each of all) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += each[key]; // its own keys
   return sum;

@@ -24,10 +24,10 @@ export function brief(row: Row): string {
     case "object":
       return `${row.line} ${row.text}`;
     case "malformed":
-      return `${row.line} ${row.bordersKnown ? "!" : "!!"} ${row.findings.map((finding) => finding.rule).join(" ")}`;
+      return `${row.line} ${row.bordersKnown ? "!" : "!!"} ${row.problems.map((problem) => problem.rule).join(" ")}`;
   }
 }
 
 export function messageOf(row: Row | undefined): string {
-  return row?.kind === "malformed" ? row.findings.map((finding) => finding.message).join(" ") : "";
+  return row?.kind === "malformed" ? row.problems.map((problem) => problem.message).join(" ") : "";
 }

@@ -10,7 +10,7 @@ import { runInNewContext } from "node:vm";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { findingsOfContent } from "../../../src/read/content.ts";
+import { problemsOfContent } from "../../../src/read/content.ts";
 import { type OpenInputOptions, openInput } from "../../../src/read/input.ts";
 import type { InputFile } from "../../../src/read/input-file.ts";
 import { type ResolveOptions, resolveInputs } from "../../../src/read/inputs.ts";
@@ -240,11 +240,11 @@ describe("encodings", () => {
     await using input = await openInput(await inputOf("sales.csv"), { encoding });
     let rows = 0;
     for await (const batch of input.batches()) rows += batch.length;
-    const findings = findingsOfContent(input, rows, false).filter(({ rule }) => rule === "looks-like-utf8");
-    if (found === undefined) return expect(findings).toEqual([]);
+    const problems = problemsOfContent(input, rows, false).filter(({ rule }) => rule === "looks-like-utf8");
+    if (found === undefined) return expect(problems).toEqual([]);
     const [line, ...words] = found.split(" ");
-    expect(findings).toMatchObject([{ line: Number(line) }]);
-    for (const word of [`read as ${input.encoding}`, ...words]) expect(findings[0]?.message).toContain(word);
+    expect(problems).toMatchObject([{ line: Number(line) }]);
+    for (const word of [`read as ${input.encoding}`, ...words]) expect(problems[0]?.message).toContain(word);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { holdsRows } from "../../../src/read/csv-findings.ts";
+import { holdsRows } from "../../../src/read/csv-problems.ts";
 
 test.each([
   ["in the last cell", ["1", "2", "x\n3,4,\n5,6,y"], true],
