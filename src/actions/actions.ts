@@ -44,7 +44,7 @@ export interface ActionSpec {
   /** Whether it changes what is registered: then `null` means "unchanged" and a field's default clears it. */
   readonly updates: boolean;
   readonly mark: MarkRule;
-  /** Its place among the actions of one event or ticket where time does not decide; lower ones come first, 0 to 254. */
+  /** Its place among the actions of one event or ticket where time does not decide; lower ones come first, 0 to 15. */
   readonly rank: number;
   /** File name prefixes that mean this action when a file says nothing else. */
   readonly fileNames: readonly string[];

@@ -114,7 +114,7 @@ export function sayChecked(
 export function sayPending({ warn }: Messages, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
-      `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run} is not finished, and has ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,
+      `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"} for run ${run}, which is not finished and contains ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,
     );
 }
 

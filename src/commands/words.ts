@@ -102,7 +102,7 @@ const WORDS: Words = {
   },
   "promises end amid a line": ({ file, text }, { reporter }) =>
     reporter.warn(
-      `${file} ends in the middle of a line, as after a power cut. Its action was sent, and would be sent again: look whether the service has it. The line: ${cleanText(text, 200)}`,
+      `${file} ends in the middle of a line, probably after a power cut. The action on that line was sent, but can't be imported, so it would be sent again. Check whether the service has it. The line: ${cleanText(text, 200)}`,
     ),
   "run ended": ({ end }, context) => {
     context.trace.end = end;

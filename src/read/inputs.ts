@@ -113,7 +113,7 @@ function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: 
     throw new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
       hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.join(", ")}.`,
     });
-  const compression = packed === undefined ? "none" : packed.toLowerCase() === "gz" ? "gz" : "zst";
+  const compression = (packed?.toLowerCase() ?? "none") as InputFile["compression"]; // as the pattern says
   return { path: resolve(cwd, name), name, format, compression, fromGlob };
 }
 

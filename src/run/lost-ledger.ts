@@ -86,7 +86,7 @@ function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd:
     `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}.`,
     {
       nothingSent: true,
-      hint: `Import what it lacks: ${command}\nWhat was adopted or in doubt is in no file. Look at the service, move the list of runs away, then adopt again what it has: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+      hint: `Import what it lacks: ${command}\nActions that were adopted or in doubt are not in promises files. Check which of them the service has, move the journal aside, then adopt those again: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
     },
   );
 }

@@ -90,10 +90,10 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
   if (bound === undefined || bound === baseUrl) return;
   throw new Failure(
     "usage",
-    `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it.`,
+    `Your ledger of ${environment.name} (${path}) belongs to ${bound}, but the config in this folder sets its baseUrl to ${baseUrl}.`,
     {
       nothingSent: true,
-      hint: "A config that merely lies in a folder may not send your key elsewhere. Call the environment otherwise, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
+      hint: "A config that is not trusted may not send your key elsewhere. Rename the environment, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
     },
   );
 }

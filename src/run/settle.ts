@@ -5,6 +5,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand } from "../next-command.ts";
+import { count } from "../text.ts";
 import type { RunContext } from "./context.ts";
 import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
@@ -165,7 +166,7 @@ async function close(context: RunContext, session: Session, run: Run, options: S
   if (flying > 0)
     throw new Failure(
       "busy",
-      `Workers are still sending ${flying} chunks of run ${run.run}. They begin no more of it.`,
+      `Workers are still sending ${count(flying, "chunk")} of run ${run.run}; they start no new ones.`,
       {
         hint: `Once they are answered, finish closing it: ${settleCommand(run.run, environment, "--abandon")}`,
       },

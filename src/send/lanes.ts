@@ -130,7 +130,7 @@ const hasPlanned = async ({ ledger, run }: Sent): Promise<boolean> =>
 async function diskFull(sent: Sent): Promise<Failure> {
   const { place, exhausted } = sent.ledger;
   const isFull = exhausted === "a full disk";
-  const what = isFull ? `The disk is full: ${place} can't grow.` : `${place} could not be written at first.`;
+  const what = isFull ? `The disk is full: ${place} can't grow.` : `${place} could not be written.`;
   const hint = isFull ? "Make room" : "Check the disk that holds it, and a quota on it";
   const doubts = await describeDoubts(sent);
   return new Failure("storage", `${what} Every answer received is stored; ${doubts ?? "nothing is in doubt."}`, {

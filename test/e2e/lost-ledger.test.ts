@@ -65,7 +65,7 @@ describe("a ledger that was lost", () => {
       expect(said).toContain(LOST);
       expect(said).toContain("Import what it lacks: tickets results --import a.ndjson --env playground");
       expect(said).toMatch(
-        /move the list of runs away, then adopt again what it has: mv \S+journal\.ndjson \S+journal\.ndjson\.aside$/m,
+        /move the journal aside, then adopt those again: mv \S+journal\.ndjson \S+journal\.ndjson\.aside$/m,
       );
     }
     expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
@@ -201,7 +201,7 @@ describe("a ledger that was lost", () => {
     await rig.run(importOf("a.ndjson"));
     const said = await refused(rig, to("b.ndjson"));
     expect(said).toContain("it knows 10 of 20 actions");
-    expect(said).toContain("What was adopted or in doubt is in no file");
+    expect(said).toContain("Actions that were adopted or in doubt are not in promises files");
   });
 
   test("by a run that died before its first request is noticed, too", async () => {
@@ -323,7 +323,9 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
     const imported = await rig.run(importOf("a.ndjson"));
     expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("it knows 15 of 20 actions")]);
-    expect(await refused(rig, to("a.ndjson"))).toContain("What was adopted or in doubt is in no file");
+    expect(await refused(rig, to("a.ndjson"))).toContain(
+      "Actions that were adopted or in doubt are not in promises files",
+    );
   });
 
   test("with a doubt lets a person settle it, and close the run", async () => {

@@ -48,7 +48,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   const next = `tickets settle ${run} --env local`;
   const isNamed = (done: Done, exitCode = 6): void => {
     expect([done.exitCode, done.summary?.next]).toEqual([exitCode, next]);
-    expect(done.said).toMatch(new RegExp(`[1-4] actions? waits?: run ${run} is not finished, and has`));
+    expect(done.said).toMatch(new RegExp(`[1-4] actions? waits? for run ${run}, which is not finished and contains`));
     if (exitCode === 6) expect(done.said).toContain(`Look, then decide: ${next}`);
   };
   // With nothing else to send, with something new, with what only waits, and where nothing is sent on purpose.
