@@ -364,7 +364,7 @@ describe("an array of rows on one line", () => {
     ];
     const field = await openWith("orders.json", [{ at: "2026-11-01T10:00:00Z", lines }], config);
     const { out } = await field.ask("plan", { files: ["orders.json"], preview: 9 });
-    for (const shown of [/^at +2026/m, /^item\.code +x1, x2/m, /^outer\.gate +N, S/m]) expect(out).toMatch(shown);
+    for (const shown of [/^ +at +2026/m, /^ +item\.code +x1, x2/m, /^ +outer\.gate +N, S/m]) expect(out).toMatch(shown);
   });
 
   test("may be a list in an object, which the source names", async () => {
