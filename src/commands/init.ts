@@ -51,7 +51,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   });
   for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
   if (guess.open.length > 0) {
-    reporter.info(`Fill in (${count(guess.open.length, "line")}; until then every command refuses the config):`);
+    reporter.info(`Fill in (${count(guess.open.length, "value")}; until then every command refuses the config):`);
     for (const { line, what } of guess.open)
       reporter.info(`  ${output === "-" ? "line " : `${displayPath(target, cwd)}:`}${line}  ${cleanText(what, 160)}`);
   }

@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import type { Column } from "./evidence.ts";
 import type { View } from "./fields.ts";
 import { areLogStates, areStatuses, namesLoss, namesOrder, namesRowKind, says } from "./header-words.ts";
-import { called, followsRefunds, type Roles } from "./roles.ts";
+import { called, type Roles, refundWords } from "./roles.ts";
 import { isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
 import {
@@ -103,11 +103,14 @@ export function currencyExpected({ currency, allRows }: Roles): readonly Entry[]
 }
 
 /** What is expected of the numbers of tickets: those that no rule counts by would be taken for 1. */
-export function countsExpected({ one, counts, items }: Roles): readonly Entry[] {
+export function countsExpected({ one, counts, items, inner }: Roles): readonly Entry[] {
   if (items !== undefined)
     return counts.map(({ name }) => {
       const asked = `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items} a row of the file, and run tickets init again`;
-      return { key: name, value: ask(asked) };
+      return {
+        key: name,
+        value: ask(inner === undefined ? asked : `{item.${inner}.length}, or 1 where each item is one ticket`),
+      };
     });
   if (one === undefined) return [];
   const texts = textsIn(one);
@@ -122,9 +125,9 @@ export function itemsOf(
   deciding: Deciding,
   fields: readonly Line[],
 ): readonly Value[] {
-  const { refund } = roles;
   const { mark } = deciding;
-  const status = deciding.status.filter((column) => !followsRefunds(column, roles));
+  const refund = refundTests(deciding, roles);
+  const status = deciding.status.filter(({ name }) => name !== refund?.sold[0]);
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
   if (action !== "soldTicket") return [item(action, why, whenLines(laterTests(status, mark, ofTime)), fields)];
   // Of several statuses the surest says whether there was a sale.
@@ -132,11 +135,19 @@ export function itemsOf(
     const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
     return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
   });
-  const when =
-    refund === undefined
-      ? whenLines(sold)
-      : whenLines([...sold, [refund.column.name, "{not: {below: 0}}"]], "guess: a refund is no sale");
-  return [item(action, why, when, fields), ...lossItems(status, mark, roles, ofTime)];
+  const when = refund === undefined ? whenLines(sold) : whenLines([...sold, refund.sold], "guess: a refund is no sale");
+  return [item(action, why, when, fields), ...lossItems({ ...deciding, status }, roles, refund?.back, ofTime)];
+}
+
+/** By the words of a column where it has one for refunds, as that of a free ticket is no negative amount. */
+function refundTests({ status }: Deciding, roles: Roles): Readonly<Record<"sold" | "back", Test>> | undefined {
+  const [words] = status.flatMap((column) => refundWords(column, roles) ?? []);
+  if (words !== undefined) {
+    const { name } = words.column;
+    return { sold: [name, text(words.sold)], back: [name, text(words.back)] };
+  }
+  const name = roles.refund?.column.name;
+  return name === undefined ? undefined : { sold: [name, "{not: {below: 0}}"], back: [name, "{below: 0}"] };
 }
 
 /** What a column must hold, as YAML. */
@@ -165,12 +176,11 @@ function laterTests(status: readonly Column[], mark: readonly Column[], time: Co
 
 /** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
 function lossItems(
-  status: readonly Column[],
-  mark: readonly Column[],
+  { status, mark }: Deciding,
   roles: Roles,
+  refund: Test | undefined,
   ofRow: Column | undefined,
 ): readonly Value[] {
-  const { refund } = roles;
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
@@ -184,7 +194,7 @@ function lossItems(
       return flow({ [name]: ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`) });
     }),
   ];
-  const [only, ...more] = refund === undefined ? losses : [...losses, flow({ [refund.column.name]: "{below: 0}" })];
+  const [only, ...more] = refund === undefined ? losses : [...losses, flow(Object.fromEntries([refund]))];
   if (only === undefined) return [];
   const when: Entry = { key: "when", value: more.length === 0 ? only : { items: [only, ...more] } };
   const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;

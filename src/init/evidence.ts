@@ -132,10 +132,12 @@ export interface Evidence extends Sample {
   readonly allRows: string;
   /** Whether `{file.date}` has one in the file's name. */
   readonly hasFileDate: boolean;
+  /** Headers that another file has too. */
+  readonly shared: ReadonlySet<string>;
   column(name: string): Column | undefined;
 }
 
-export function evidenceOf(sample: Sample): Evidence {
+export function evidenceOf(sample: Sample, others: readonly Sample[]): Evidence {
   const trimmed = sample.rows.map((cells) => cells.map((cell) => cell.trim()));
   const given = trimmed.filter((cells) => !isOfTotals(cells));
   const blocks = sample.lists === undefined ? blocksIn(sample.header, given) : [];
@@ -161,6 +163,7 @@ export function evidenceOf(sample: Sample): Evidence {
     totals: totalsIn(sample.header, trimmed.find(isOfTotals)),
     allRows: allRowsText(rows.length, sample),
     hasFileDate: datesIn(sample.fileName).length === 1,
+    shared: new Set(others.flatMap(({ header }) => header.map((name) => name.trim()))),
     column: (name) => columns.find((column) => column.name === name),
   };
 }

@@ -2,10 +2,10 @@
 
 import { type ActionName, actionsThat } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { type Column, holdsEmails } from "./evidence.ts";
+import { type Column, holdsEmails, textIn } from "./evidence.ts";
 import { isEventIdName, isIdName, joinedWords, says } from "./header-words.ts";
 import { priceLines, unreadPrice } from "./price-rules.ts";
-import type { Roles } from "./roles.ts";
+import { called, type Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
 import { isTimeField, noOrderTime, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
@@ -36,12 +36,14 @@ const GUESSES = {
   eventId: {
     candidates: ({ action, roles }) =>
       isOfEvents(action) ? idsOfEvents(roles) : roles.find("eventId").filter((id) => id !== roles.ticket),
-    written({ action }, id, others) {
+    written({ action, roles }, id, others) {
       if (isOfEvents(action)) return "guess by name";
       const shown = `${differText(id)}${alsoText(others)}`;
       if (isEventIdName(id.name)) return `guess by name: ${shown}`;
       const note = `or ${template(id)}, if that is one: ${shown}`;
-      return [{ key: "eventId", value: ask("the id of the event"), note }];
+      const start = startWithin(id, roles);
+      const doubt = start && `: ${start.name} differs within one ${id.name}, is each an event?`;
+      return [{ key: "eventId", value: ask(`the id of the event${doubt ?? ""}`), note }];
     },
     missing({ action, roles }) {
       const value = ask("the id of the event: no column has such a name");
@@ -194,6 +196,15 @@ function idsOfEvents({ all, find }: Roles): readonly Column[] {
   const named = find("eventId").find(({ isUnique, name }) => isUnique || isEventIdName(name));
   const id = named ?? all.find(({ isUnique, name }) => isUnique && isIdName(name));
   return id === undefined ? [] : [id];
+}
+
+/** A time of performances, of which an event of that name has several. */
+function startWithin(id: Column, { all, rows }: Roles): Column | undefined {
+  const starts = [...called("startTime", all), ...called("eventId", all)].filter(({ times }) => times !== undefined);
+  return starts.find((start) => {
+    const pairs = rows.map((cells) => [textIn(cells, id), textIn(cells, start)]).filter(([event]) => event !== "");
+    return new Set(pairs.map((pair) => JSON.stringify(pair))).size > id.values.size;
+  });
 }
 
 /** Of sales, a column that may be the event's id is no time. */

@@ -14,7 +14,7 @@ import { type Body, csvLines } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
 import { type Recipe, readRecipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
-import { ask, type Comment, choice, comments, flow, type Line, listOf, MOST_VALUES, rowsText, text } from "./yaml.ts";
+import { ask, choice, comments, flow, type Line, listOf, rowsText, text } from "./yaml.ts";
 
 /** A key of the recipe with what stands beside it. */
 interface Rule {
@@ -146,18 +146,12 @@ function questions(
   const column = evidence.column(sameIn ?? forEach ?? "");
   const texts = [...(column?.values ?? [])];
   if (forEach !== undefined && texts.length > 0)
-    return shortened(texts.map(([of, times]) => ({ key: of, value: ask(`${asked} (${rowsText(times)})`) })));
+    return texts.map(([of, times]) => ({ key: of, value: ask(`${asked} (${rowsText(times)})`) }));
   const [[only, times] = ["", 0], ...others] = texts;
   if (others.length === 0 && times === column?.rows && /^[A-Z]{3}$/.test(only))
     return [{ key, value: only, note: `as in ${evidence.allRows}: ${asked}` }];
   // An event's id does not hold for the next file.
   return [{ key, value: ask(asked), ofThisFile: key === "eventId" ? "the id of the event" : undefined }];
-}
-
-/** As many as a user could answer. */
-function shortened<T>(lines: readonly T[]): readonly (T | Comment)[] {
-  const more = lines.length - MOST_VALUES;
-  return more > 0 ? [...lines.slice(0, MOST_VALUES), { comment: `# and ${more} more` }] : lines;
 }
 
 /** Amounts and times as this file writes them, where the recipe's way does not fit, or is not the only one that does. */
@@ -202,7 +196,7 @@ function skipLines(actions: readonly Action[], skip: Steps, { columns }: Evidenc
       const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
       return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
     });
-    const items = [...known.map(text), ...shortened(asked)];
+    const items = [...known.map(text), ...asked];
     return items.length === 0 ? [] : [{ key: name, value: { items } }];
   });
   return block.length === 0 ? [] : [{ key: "skip", value: { block }, note: "rows with these give nothing" }];

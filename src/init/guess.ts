@@ -4,7 +4,6 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { askedIn } from "../map/template.ts";
 import { cleanText, quoted } from "../text.ts";
 import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
@@ -35,7 +34,7 @@ export interface Guess {
   readonly sources: readonly GuessedSource[];
   /** The whole config. */
   readonly yaml: string;
-  /** What has to be filled in before it can be used, with the line of the config. */
+  /** What has to be filled in before it can be used, with the line of the config; a line may ask twice. */
   readonly open: readonly { readonly line: number; readonly what: string }[];
   /** Lines of the config that are guesses. */
   readonly guesses: readonly number[];
@@ -54,18 +53,19 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
   return { sources, yaml, ...toLookAt(yaml) };
 }
 
-/** A key in a line of YAML. */
-const KEY = /(?:^ *(?:- )?|[{,] *)("[^"]*"|[^",:{}[\]]+): /g;
+/** What is asked in a line of YAML, behind its key. */
+const ASKED = /(?:("[^"]*"|[^",:{}[\]]+): )?"?<FILL IN: ([^<>]*)>/g;
 
 /** The lines that the user has to look at. */
 function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
   const lines = yaml.split("\n");
   return {
     open: lines.flatMap((line, at) => {
-      const asked = /^\s*#/.test(line) ? undefined : askedIn(line);
-      const keys = new Set([...(line.split("<FILL IN")[0] ?? "").matchAll(KEY)].map(([, key = ""]) => key.trim()));
-      const place = [...keys].filter((_key, nth) => nth === 0 || nth === keys.size - 1).join(" ");
-      return asked === undefined ? [] : [{ line: at + 1, what: `${place === "" ? "" : `${place}: `}${asked}` }];
+      const asked = /^\s*#/.test(line) ? [] : [...line.matchAll(ASKED)];
+      return asked.map(([, key, what]) => ({
+        line: at + 1,
+        what: key === undefined ? `${what}` : `${key.trim()}: ${what}`,
+      }));
     }),
     guesses: lines.flatMap((line, at) => (/\S.* # guess/.test(line) ? [at + 1] : [])),
   };
@@ -80,13 +80,13 @@ interface Draft extends GuessedSource, Body {
 
 /** Sales propose a `newEvent` for their events, unless another of the files is a list of events. */
 function draftsOf(samples: readonly Sample[]): readonly Draft[] {
-  const drafts = samples.map((sample, at) => draftOf(sample, at, true));
+  const drafts = samples.map((sample, at) => draftOf(sample, at, samples, true));
   if (!drafts.some(({ actions }) => actions.includes("newEvent") && !actions.includes("soldTicket"))) return drafts;
-  return samples.map((sample, at) => draftOf(sample, at, false));
+  return samples.map((sample, at) => draftOf(sample, at, samples, false));
 }
 
-function draftOf(sample: Sample, at: number, needsEvents: boolean): Draft {
-  const evidence = evidenceOf(sample);
+function draftOf(sample: Sample, at: number, samples: readonly Sample[], needsEvents: boolean): Draft {
+  const evidence = evidenceOf(sample, samples.toSpliced(at, 1));
   const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
   const draft = { sample, at, name: recipe?.name ?? slug(sample.fileName), system: recipe?.title };
   if (recipe === undefined) return { ...draft, page: "docs/tutorial.md", ...fromColumns(evidence, needsEvents) };

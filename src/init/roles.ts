@@ -59,6 +59,8 @@ export function called(wanted: Wanted, columns: readonly Column[]): readonly Col
 export interface Roles extends Evidence {
   /** The id of a ticket, different in every row of a sale. */
   readonly ticket: Column | undefined;
+  /** Without a ticket: what is named like its id, though more rows than those of refunds have the same. */
+  readonly repeated: Column | undefined;
   /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
   readonly ticketLists: string | undefined;
   /** Lists of JSON beside `items`. */
@@ -83,10 +85,12 @@ export interface Roles extends Evidence {
 interface Refund {
   readonly column: Column;
   isBack(cells: readonly string[]): boolean;
+  /** Not where the amount is 0, which may be either. */
+  isPaid(cells: readonly string[]): boolean;
 }
 
 export function rolesOf(evidence: Evidence): Roles {
-  const { all, rows, items, lists = [] } = evidence;
+  const { all, rows, items, lists = [], shared } = evidence;
   // A column named exactly like its field is that field's, whatever it holds.
   const find = (wanted: Wanted): readonly Column[] =>
     called(
@@ -101,14 +105,21 @@ export function rolesOf(evidence: Evidence): Roles {
   const named = find("ticketId").filter((column) => mayBeTicket(column) && !says(column.name, "original"));
   const refund = refundIn(rows, prices[0]);
   // The refund of a ticket has its id again.
-  const sold = rows.filter((cells) => refund?.isBack(cells) !== true);
+  const sold = rows.filter((cells) => refund?.isPaid(cells) === true);
   const isUniqueAmongSales = (column: Column): boolean =>
     sold.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length;
-  const ticket =
+  const different =
     all.find(({ name }) => items !== undefined && name === "item") ??
     named.find(isField) ??
-    named.find((column) => column.isUnique || (refund !== undefined && isUniqueAmongSales(column))) ??
+    named.find((column) => column.isUnique || isUniqueAmongSales(column)) ??
     named.find(({ distinct, filled, rows: most }) => distinct === filled && filled * 20 >= most * 19);
+  // What is merely different in all rows, such as the number of a receipt, is not sent as the id of a ticket beside it.
+  const isSure = ({ name }: Column): boolean => name === "item" || namesTickets(name) || shared.has(name);
+  const repeated =
+    different !== undefined && isSure(different)
+      ? undefined
+      : named.find((column) => isSure(column) && column.distinct * 2 > column.filled);
+  const ticket = repeated ?? different;
   const ids = all.filter((column) => column.isUnique && column.mayBeId && mayBeTicket(column));
   const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
   const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
@@ -117,7 +128,8 @@ export function rolesOf(evidence: Evidence): Roles {
   const quantities = one === undefined ? numbers : [];
   const roles: Roles = {
     ...evidence,
-    ticket: ticket ?? ids.find(({ name }) => isIdName(name)),
+    ticket: repeated === undefined ? (ticket ?? ids.find(({ name }) => isIdName(name))) : undefined,
+    repeated,
     ticketLists: ticket === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined,
     otherLists,
     prices,
@@ -163,13 +175,18 @@ function countsOfKinds({ all, rows, ticket }: Roles): readonly Column[] {
 function refundIn(rows: Evidence["rows"], price: Column | undefined): Refund | undefined {
   if (price === undefined) return undefined;
   const isBack = (cells: readonly string[]): boolean => isNegative(textIn(cells, price));
-  return rows.some(isBack) ? { column: price, isBack } : undefined;
+  const isPaid = (cells: readonly string[]): boolean => !isBack(cells) && /[1-9]/.test(textIn(cells, price));
+  return rows.some(isBack) ? { column: price, isBack, isPaid } : undefined;
 }
 
-/** Whether a column says no more than which rows give something back: one text in those, another in all others. */
-export function followsRefunds(column: Column, { refund, rows }: Roles): boolean {
-  if (refund === undefined || column.values.size !== 2) return false;
-  return new Set(rows.map((cells) => `${refund.isBack(cells)} ${textIn(cells, column)}`)).size === 2;
+/** The two words of a column, where all rows that give something back have one, and all that were paid the other. */
+export function refundWords(column: Column, { refund, rows }: Roles) {
+  if (refund === undefined || column.values.size !== 2 || column.filled < column.rows) return undefined;
+  const wordsIn = (isOne: Refund["isBack"]) => new Set(rows.filter(isOne).map((cells) => textIn(cells, column)));
+  const [back, ...others] = wordsIn(refund.isBack);
+  const [sold, ...more] = wordsIn(refund.isPaid);
+  if (back === undefined || sold === undefined || back === sold || others.length + more.length > 0) return undefined;
+  return { column, sold, back };
 }
 
 const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);

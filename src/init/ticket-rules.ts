@@ -34,7 +34,7 @@ export function soldTickets(roles: Roles): readonly Column[] {
 
 /** Where no column is the id of what is sold. */
 export function unnamedTicket(roles: Roles): readonly Entry[] {
-  const { ticketLists, order, allRows } = roles;
+  const { ticketLists, order, allRows, repeated } = roles;
   if (ticketLists !== undefined)
     return rule(
       ask(`the id of the ticket: ${cleanText(ticketLists, 40)} may have several in a row`),
@@ -46,7 +46,10 @@ export function unnamedTicket(roles: Roles): readonly Entry[] {
   }
   const [first, ...more] = uniquesIn(roles);
   const note = first && `or ${template(first)}, if that is one: different in ${allRows}${alsoText(more)}`;
-  return rule(ask(NO_TICKET), note);
+  const asked =
+    repeated &&
+    `the id of the ticket: ${inner(repeated)}, if what comes again is a refund or a scan (${differText(repeated)})`;
+  return rule(ask(asked ?? NO_TICKET), note);
 }
 
 /** The ticket of something that may happen repeatedly, so its id need not be different in every row. */
@@ -68,18 +71,19 @@ export function unknownTicket({ all }: Roles): readonly Entry[] {
 
 /** How many tickets a row is: taken for one each, rows of several would lose the others, and may have the price of all. */
 export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
-  const { items, inner } = roles;
+  const { items, inner: list } = roles;
   if (items !== undefined) {
-    const asked = `${items}, if its items are the tickets; if ${inner} in them are, make each of these a row of the file, and run tickets init again`;
-    const path = inner === undefined ? text(items) : ask(asked);
+    const asked = `${items}; if ${list} in them are the tickets, also each: {path: item.${list}} on each action: docs/mapping.md, A list in a JSON row`;
+    const path = list === undefined ? text(items) : ask(asked);
     return [{ key: "each", value: flow({ path }), note: `guess: each item of ${items} is a ticket` }];
   }
   if (!isSale) return [];
   const count = orderCounted(roles);
   if (count === undefined) return eachAsked(roles);
-  return [
-    { key: "each", value: flow({ count: template(count) }), note: "guess: each row is an order of so many tickets" },
-  ];
+  const back = [...count.values.keys()].find((number) => number.startsWith("-"));
+  const asked = `${back} is no count: remove this line, and write each: {count: '${inner(count)}'} and when: {${count.name}: {above: 0}} in soldTicket`;
+  const note = "guess: each row is an order of so many tickets";
+  return [{ key: "each", value: flow({ count: back === undefined ? template(count) : ask(asked) }), note }];
 }
 
 function eachAsked({ counts, quantities }: Roles): readonly Entry[] {

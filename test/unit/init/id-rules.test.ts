@@ -33,6 +33,39 @@ test("the ticket of a log is the one that is called so, though it stands there t
   expect(ruleOf(bodyOf("scans.csv", csv.replace("Barcode", "Wristband")), "ticketId")).toContain("<FILL IN: ");
 });
 
+describe("what is merely different in every row does not beat what is named like a ticket's id", () => {
+  const till = (id: string, ...amounts: readonly string[]): string => {
+    const rows = amounts.map((amount, at) => `${900 + at},${at === 3 ? "T0" : `T${at}`},g1,u1,${amount}`);
+    return `${[`Receipt No,${id},Event ID,Customer ID,Price`, ...rows].join("\n")}\n`;
+  };
+
+  test("where the rows that were paid differ, as the refund of a free ticket is no negative amount", () => {
+    const lines = bodyOf("till.csv", till("Barcode", "0.00", "12.00", "-12.00", "0.00"));
+    expect(ruleOf(lines, "ticketId")).toBe(
+      'ticketId: "{Barcode}"   # guess: different in 3 of 4 rows; also "Receipt No"',
+    );
+  });
+
+  test("both are named where nothing shows why it comes again", () => {
+    const asked = (id: string): string =>
+      `ticketId: "<FILL IN: the id of the ticket: {${id}}, if what comes again is a refund or a scan (3 different in 4 rows)>"   # or "{Receipt No}", if that is one: different in all 4 rows`;
+    const amounts = ["10.00", "12.00", "12.00", "10.00"];
+    expect(ruleOf(bodyOf("till.csv", till("Barcode", ...amounts)), "ticketId")).toBe(asked("Barcode"));
+    // A code may be anything, but not where the log of the doors has it too.
+    const sample = { fileName: "till.csv", isWhole: true, ...tableOf(till("Code", ...amounts)) };
+    const log = { fileName: "scans.csv", isWhole: true, ...tableOf("Code,Scanned at\nT1,2026-05-01T20:00:00Z\n") };
+    expect(guessConfig(sample, log).yaml).toContain(asked("Code"));
+  });
+});
+
+test("whether each performance of a title is an event is asked", () => {
+  const lines = bodyOf(
+    "x.csv",
+    "Veranstaltung,Vorstellung,Barcode,Price\nFaust,1.5.2026 19:30,T1,9.00\nFaust,2.5.2026 19:30,T2,9.00\n",
+  );
+  expect(ruleOf(lines, "eventId")).toContain("Vorstellung differs within one Veranstaltung, is each an event?");
+});
+
 describe("an unknown layout", () => {
   test("never has an amount or an answer taken for an id, nor part of a word for the word", () => {
     const csv = `Booking,Event Fees,Which event did you like?,Price

@@ -25,10 +25,11 @@ describe("tickets in a list in a list", () => {
   test("are asked for, whatever the outer list is called", () => {
     const [each] = linesOf(ORDER).filter((line) => line.startsWith("each:"));
     expect(each).toContain(
-      '{path: "<FILL IN: lines, if its items are the tickets; if tickets in them are, make each of these a row of the file',
+      '{path: "<FILL IN: lines; if tickets in them are the tickets, also each: {path: item.tickets} on each action',
     );
+    expect(ruleOf(linesOf(ORDER), "item.qty")).toContain("<FILL IN: {item.tickets.length}, or 1");
     const lines = linesOf({ id: "e1", title: "Gala", sales: [{ units: [{ barcode: "b1" }, { barcode: "b2" }] }] });
-    expect(ruleOf(lines, "each")).toContain("<FILL IN: sales, if its items are the tickets; if units in them are");
+    expect(ruleOf(lines, "each")).toContain("<FILL IN: sales; if units in them are the tickets");
   });
 });
 

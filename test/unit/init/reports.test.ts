@@ -52,6 +52,13 @@ test("a refund that is a row with a negative amount is no sale, and invalidates 
   );
 });
 
+test("a number of tickets that is negative in a refund is asked about, as no each of the source reads it", () => {
+  const csv = "Receipt No,Quantity,Each,Event ID\n1,2,10.00,e\n2,-2,10.00,e\n3,1,10.00,e\n";
+  expect(ruleOf(bodyOf("till.csv", csv), "each")).toContain(
+    "<FILL IN: -2 is no count: remove this line, and write each: {count: '{Quantity}'} and when: {Quantity: {above: 0}} in soldTicket>",
+  );
+});
+
 test("a number of tickets under a name that no list has is found by the prices", () => {
   const csv = read("07-quantity-under-another-name/bookings.csv").replace("Spaces", "Heads");
   expect(ruleOf(bodyOf("bookings.csv", csv), "each")).toContain(

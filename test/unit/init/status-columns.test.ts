@@ -39,6 +39,14 @@ describe("a log's column by which rows differ is asked about:", () => {
     }
   });
 
+  test("two of them are asked about on one line, and both are shown", () => {
+    const csv =
+      "Barcode,Scanned at,Direction,Result\nt1,2026-05-01T20:00:00Z,in,ok\nt2,2026-05-01T20:01:00Z,out,error\n";
+    const { open } = guessConfig({ fileName: "scans.csv", isWhole: true, ...tableOf(csv) });
+    expect(open.map(({ what }) => what.split(":")[0])).toEqual(["Direction", "Result"]);
+    expect(new Set(open.map(({ line }) => line)).size).toBe(1);
+  });
+
   test("a time that not every row has", () => {
     for (const [header, name] of [
       ["Ticket ID,Checked in at", "Checked in at"],
