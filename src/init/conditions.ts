@@ -54,7 +54,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     (isFlag && saysLoss && !namesOther) ||
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
-    ((isSale || isLog) && areStatuses(values)) ||
+    ((isSale || isLog) && areStatuses(filled < rows ? [...values, ""] : values)) ||
     (isLog && (saysEntry || areLogStates(values))) ||
     ((isSale || isLoss) && namesRowKind(name) && values.length > 1 && !values.some((value) => /\d/.test(value)));
   if (isStatus && hasFewValues) return "status";

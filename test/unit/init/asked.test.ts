@@ -222,6 +222,15 @@ describe("what a row is", () => {
   });
 });
 
+test("which rows are refunds is asked where only they have a word, as the amount of a free one does not say it", () => {
+  const rows = ["T1,e1,u1,45.00,", "T2,e1,u2,0.00,", "T1,e1,u1,-45.00,Storno", "T2,e1,u2,0.00,Storno"];
+  const csv = `${["Barcode,Event ID,Customer ID,Price,Remark", ...rows].join("\n")}\n`;
+  expect(linesWith("Remark:", "till.csv", csv).filter((line) => line.includes("<FILL IN"))).toEqual([
+    expect.stringContaining('Remark: "<FILL IN: the values of a sale, such as [one, other], of Storno 2, empty 2.'),
+    expect.stringContaining('Remark: "<FILL IN: the values of tickets that are no longer valid, of Storno 2, empty 2'),
+  ]);
+});
+
 describe("several currencies", () => {
   test("by their signs", () => {
     const csv =
