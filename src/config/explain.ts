@@ -26,6 +26,9 @@ export function explainIssues(
   return [...problems.values()];
 }
 
+/** More keys than these would hide the sentence. */
+const MOST_LISTED = 12;
+
 interface Flat {
   readonly path: ConfigPath;
   readonly message: string;
@@ -50,12 +53,12 @@ function flatten(
   switch (issue.code) {
     case "unrecognized_keys": {
       const names = knownKeys(schema, path);
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        of: "key",
-        message: "is not a known key",
-        didYouMean: nearest(key, names),
-      }));
+      const list = names.length === 0 || names.length > MOST_LISTED ? "" : `; known here: ${names.join(", ")}`;
+      return issue.keys.map((key) => {
+        const didYouMean = nearest(key, names);
+        const message = `is not a known key${didYouMean === undefined ? list : ""}`;
+        return { path: [...path, key], of: "key", message, didYouMean };
+      });
     }
     case "invalid_key":
       return [{ path, message, of: "key" }];

@@ -139,7 +139,7 @@ describe("more than one place", () => {
 
 /** Every refusal: what stands in tickets.config.yaml, and the one line that is said of it. */
 const REFUSALS: readonly (readonly [text: string, line: string])[] = [
-  ["a: 1", "1:1  a: is not a known key."],
+  ["a: 1", "1:1  a: is not a known key; known here: $schema, env, environments, sources, rules, stateDir."],
   ["enviroments: {}", "1:1  enviroments: is not a known key. Did you mean environments?"],
   ["env: Play Ground", "1:6  env: needs a name of lower-case letters, digits, - and _, such as playground."],
   ['stateDir: "x "', "1:11  stateDir: begins or ends with a blank."],
@@ -198,7 +198,7 @@ const KEY_REFUSALS: readonly (readonly [apiKey: string, line: string])[] = [
     "is never written into a config, which gets copied and committed. Name where it is: {env: NAME}, {file: PATH} or {command: [...]}.",
   ],
   ["123456789", "is never written into a config"],
-  ["{sk-5EcReT}", "apiKey: is not a known key."],
+  ["{sk-5EcReT}", "apiKey: is not a known key; known here: env, file, command."],
   ["{env: sk-5EcReT}", "apiKey.env: needs the name of an environment variable (A-Z, 0-9, _), not the key itself."],
   ["{env: A, file: b}", "apiKey: needs exactly one of env, file and command."],
   ["{command: pass}", "apiKey.command: needs a list: the program, then its arguments."],

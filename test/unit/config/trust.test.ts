@@ -131,7 +131,7 @@ test("a folder's config can't lead the key of an environment in use to another a
   const { exitCode, said } = await field.stream(["events.csv"], {}, { env: { ...env, TICKETS_LOCAL_BASE_URL: "" } });
   expect(exitCode).toBe(2);
   expect(said).toContain(
-    `belongs to ${field.sandbox.url}, and this folder's config names ${hostile.sandbox.url} for it`,
+    `belongs to ${field.sandbox.url}, but the config in this folder sets its baseUrl to ${hostile.sandbox.url}`,
   );
   expect(processedBy(hostile.sandbox)).toBe("");
 });
