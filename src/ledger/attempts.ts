@@ -110,16 +110,23 @@ export async function holdsLane(session: Session, { run, lane, fence }: Claim): 
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 async function obstacleTo(
   session: Session,
-  { claim: { run, lane, fence }, mostRejected }: NonNullable<Intent["claim"]>,
+  { claim: { run, lane, fence }, mostRejected, shareMs }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  const held = await first<{ may: number | boolean; rejected: number }>(
+  const { now, forUpdate } = session.dialect;
+  const held = await first<{ may: number | boolean; rejected: number; waitMs: number }>(
     session,
-    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected
-      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${session.dialect.forUpdate}`,
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
+        (SELECT not_before_ms - ${now} FROM pace) AS wait_ms
+      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${forUpdate}`,
   );
   if (held === undefined) return "taken";
   if (!held.may) return "waits";
-  return held.rejected > mostRejected ? { rejected: held.rejected } : undefined;
+  if (held.rejected > mostRejected) return { rejected: held.rejected };
+  if (held.waitMs > 0) return { waitMs: held.waitMs };
+  if (shareMs === 0) return undefined;
+  const turn = sql`UPDATE pace SET not_before_ms = ${now} + ${shareMs} WHERE not_before_ms <= ${now}`;
+  // Another worker may have taken the turn just now.
+  return (await session.run(turn)) === 1 ? undefined : { waitMs: 1 };
 }
 
 /**

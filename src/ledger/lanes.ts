@@ -59,6 +59,11 @@ export function workersOf(database: Postgres): Workers {
       await database.unlock(lockOf(run, lane));
     },
     maySend: async (run) => (await first(database, mayBeSent(run))) !== undefined,
+    async putOff(ms) {
+      await database.write((session) =>
+        session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${ms})`),
+      );
+    },
     woken: (waitMs, signal) => database.woken(waitMs, signal),
   };
 }

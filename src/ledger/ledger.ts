@@ -379,15 +379,28 @@ export interface Answered extends Under {
 export interface Intent {
   readonly chunk: number;
   readonly at: string;
-  /** Of a worker: its claim on the lane, how long its request may take, and how many actions may be rejected before nobody sends. */
-  readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly mostRejected: number } | undefined;
+  /** Of a worker. */
+  readonly claim?: Claimed | undefined;
+}
+
+interface Claimed {
+  readonly claim: Claim;
+  /** How long the request may take. */
+  readonly limitMs: number;
+  /** How many actions may be rejected before nobody sends. */
+  readonly mostRejected: number;
+  /** How long nobody sends after it, so that all keep to the rate: whole milliseconds, 0 without a rate. */
+  readonly shareMs: number;
 }
 
 export interface Stepped {
   /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
   readonly attempt: number | undefined;
-  /** `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions. */
-  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | undefined;
+  /**
+   * `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions;
+   * `waitMs`: nobody sends before that.
+   */
+  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | { readonly waitMs: number } | undefined;
   /** False where the attempt had been given up before its answer came: it was kept for a person and decided nothing. */
   readonly isStored: boolean;
   /** Number of the chunk that holds the actions in doubt, where the answer left some. */

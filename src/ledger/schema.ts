@@ -6,7 +6,7 @@
 import { Failure } from "../failure.ts";
 import { PENDING_STATES } from "./chunks.ts";
 
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export interface Types {
   readonly int: string;
@@ -79,6 +79,9 @@ CREATE TABLE statuses (run ${int} NOT NULL, chunk ${int} NOT NULL, place ${int} 
 CREATE TABLE workers (worker ${id}, host ${text} NOT NULL, pid ${int} NOT NULL, command ${text} NOT NULL, started_ms ${int} NOT NULL,
   seen_ms ${int} NOT NULL, left_ms ${int})${table};
 CREATE TABLE lanes (run ${int} NOT NULL, lane ${int} NOT NULL, fence ${int} NOT NULL, worker ${int}, PRIMARY KEY (run, lane))${table};
+-- One row: nobody sends before that.
+CREATE TABLE pace (not_before_ms ${int} NOT NULL)${table};
+INSERT INTO pace (not_before_ms) VALUES (0);
 CREATE TABLE locks (name ${key} PRIMARY KEY, fence ${int} NOT NULL, host ${text} NOT NULL, pid ${int} NOT NULL, since ${text} NOT NULL, command ${text} NOT NULL)${table};
 -- The last transaction of each program that had the ledger open: by it a program that lost its connection learns what became of a commit.
 CREATE TABLE commits (session ${key} PRIMARY KEY, number ${int} NOT NULL, at_ms ${int} NOT NULL)${table};
@@ -100,7 +103,7 @@ export function refuseVersion(place: string, version: string | undefined): void 
     `The ledger ${place} has ${version === undefined ? "the form of an earlier version" : `version ${version}`}, and this version of tickets takes only version ${SCHEMA_VERSION}.`,
     {
       nothingSent: true,
-      hint: "Move it aside, then fill a new one from the promises files: tickets results --import FILES",
+      hint: "Finish its runs with the tickets that wrote it. Then move it aside, and fill a new one from the promises files: tickets results --import FILES",
     },
   );
 }

@@ -63,6 +63,8 @@ export interface Workers {
   release(claim: Claim): Promise<void>;
   /** Whether more of the run may be sent: it waits for a person, for the runs before it, and while it is paused. */
   maySend(run: number): Promise<boolean>;
+  /** Nobody sends before so many milliseconds have gone. */
+  putOff(ms: number): Promise<void>;
   /** Resolves when something was entered, settled or paused, or after so long, or when the signal comes. */
   woken(waitMs: number, signal: AbortSignal): Promise<void>;
 }

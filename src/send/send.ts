@@ -138,7 +138,7 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   const { chunk, body } = next;
   const asked = instant();
   const { attempt, obstacle, writing } = await intend(way, chunk);
-  if (attempt === undefined) return { writing, stop: obstructed(obstacle) };
+  if (attempt === undefined) return { writing, stop: obstructed(way, obstacle) };
   way.happened({ kind: "chunk sent", chunk, attempt });
   const exchange = await post(way, body, asked);
   crashPoint("answered");
@@ -166,12 +166,13 @@ async function store(way: Way): Promise<LaneEnd | undefined> {
 async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
   const { ledger, run, environment, common, claim, previous, rejectedBefore } = way;
   const { rate, maxRejected, timeoutMs } = environment;
-  if (rate !== undefined) common.notBefore = performance.now() + (chunk.count / rate) * 1000;
+  const shareMs = rate === undefined ? 0 : Math.ceil((chunk.count / rate) * 1000);
+  if (claim === undefined) common.notBefore = performance.now() + shareMs;
   const mostRejected = rejectedBefore + maxRejected;
   const intent: Intent = {
     chunk: chunk.chunk,
     at: new Date().toISOString(),
-    claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), mostRejected },
+    claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), mostRejected, shareMs },
   };
   const step = await ledger.advance(run, { answered: previous?.answered, intent });
   way.previous = undefined;
@@ -202,9 +203,13 @@ async function lookAhead(way: Way): Promise<Request | LaneEnd> {
   return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
 }
 
-function obstructed(obstacle: Stepped["obstacle"]): LaneEnd {
-  if (typeof obstacle === "object") return { kind: "too many rejections", rejected: obstacle.rejected };
-  return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : { kind: "taken" };
+/** @returns undefined where it only has to wait, before it looks again. */
+function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
+  if (typeof obstacle !== "object")
+    return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : { kind: "taken" };
+  if ("rejected" in obstacle) return { kind: "too many rejections", rejected: obstacle.rejected };
+  common.notBefore = Math.max(common.notBefore, performance.now() + obstacle.waitMs);
+  return undefined;
 }
 
 /** Reports a stored answer, and writes its promises. */
@@ -316,7 +321,7 @@ async function tooLarge(
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
 async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {
-  const { environment, common, happened, deadline, wake } = way;
+  const { ledger, environment, common, happened, deadline, wake, claim } = way;
   const { chunk, detail } = reading;
   if (wake.aborted) return undefined;
   way.retries = common.answers === way.answersBefore ? way.retries + 1 : 1;
@@ -331,6 +336,8 @@ async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): 
     return { kind: "not reachable", reached, chunk, detail, attempts, ...(isTooLate && { waitMs }) };
   happened({ kind: "chunk waits", chunk, detail, waitMs });
   common.notBefore = Math.max(common.notBefore, until);
+  // What the service asks for is asked of all; the way to it may be closed for this machine alone.
+  if (reached && claim !== undefined) await ledger.workers?.putOff(waitMs);
   return waitUntil(way, until);
 }
 

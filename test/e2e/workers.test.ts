@@ -451,6 +451,25 @@ test(named("rejections that other workers met count, too"), LONG, async () => {
   expect([resumed.exitCode, service.requests.length], resumed.stderr).toEqual([4, Number(chunks)]);
 });
 
+test(named("a rate is that of all together, and so is the pause that the service asks for"), LONG, async () => {
+  const [RATE, PAUSE_S, CHUNKS] = [4, 600, 4];
+  const rig = await openRig({ actions: CHUNKS, lanes: 2, chunkSize: 1, more: `    rate: ${RATE}` });
+  const { service, startWorker, server, schema } = rig;
+  const busy = { status: 429, body: "{}", headers: { "Retry-After": String(PAUSE_S) } };
+  service.behave({ answer: () => (service.requests.length === CHUNKS ? busy : undefined) });
+  const [{ now } = {}] = await server.query("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now");
+  const workers = [startWorker(), startWorker()];
+  // Each request moved it on by its share, whoever sent it.
+  const least = Number(now) + ((CHUNKS - 1) / RATE + PAUSE_S) * 1000;
+  await until(async () => {
+    const [{ ms } = {}] = await server.query(`SELECT not_before_ms AS ms FROM ${schema}.pace`);
+    return Number(ms) >= least;
+  });
+  for (const { child } of workers) child.kill("SIGTERM");
+  await Promise.all(workers.map(({ ended }) => ended));
+  expect(service.requests.length).toBe(CHUNKS);
+});
+
 test(named("a publisher that stands still keeps no worker from ending a run, and is named"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
   const { place, tickets, startWorker, service, server, schema } = rig;

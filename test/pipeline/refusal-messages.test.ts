@@ -291,16 +291,16 @@ const OTHER_VERSIONS: typeof REFUSED = [
       using database = new DatabaseSync(path);
       database.exec("CREATE TABLE runs (run TEXT)");
     }),
-    "The ledger FOLDER/state/local/ledger.db has the form of an earlier version, and this version of tickets takes only version 1. Nothing was sent.",
-    "Move it aside, then fill a new one from the promises files: tickets results --import FILES",
+    "The ledger FOLDER/state/local/ledger.db has the form of an earlier version, and this version of tickets takes only version 2. Nothing was sent.",
+    "Finish its runs with the tickets that wrote it. Then move it aside, and fill a new one from the promises files: tickets results --import FILES",
   ],
   [
     withState("ledger.db", async (path) => {
       using database = new DatabaseSync(path);
       database.exec("CREATE TABLE meta (name TEXT, value TEXT); INSERT INTO meta VALUES ('schema', '1000')");
     }),
-    "The ledger FOLDER/state/local/ledger.db has version 1000, and this version of tickets takes only version 1. Nothing was sent.",
-    "Move it aside, then fill a new one from the promises files: tickets results --import FILES",
+    "The ledger FOLDER/state/local/ledger.db has version 1000, and this version of tickets takes only version 2. Nothing was sent.",
+    "Finish its runs with the tickets that wrote it. Then move it aside, and fill a new one from the promises files: tickets results --import FILES",
   ],
 ];
 

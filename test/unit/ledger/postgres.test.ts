@@ -268,8 +268,8 @@ describe.skipIf(WITHOUT_POSTGRES)(`a PostgreSQL that a ledger is not safe with${
     const server = await startPostgres();
     const seat = seatOn(server);
     await (await seat.open())[Symbol.asyncDispose]();
-    await server.query(`UPDATE ${seat.schema}.meta SET value = '2' WHERE name = 'schema'`);
-    await expect(seat.open()).rejects.toMatchObject({ code: "usage", message: /has version 2/ });
+    await server.query(`UPDATE ${seat.schema}.meta SET value = '1' WHERE name = 'schema'`);
+    await expect(seat.open()).rejects.toMatchObject({ code: "usage", message: /has version 1/ });
     await server.query(`DROP TABLE ${seat.schema}.meta CASCADE`);
     await expect(seat.find()).rejects.toMatchObject({ code: "usage", message: /the form of an earlier version/ });
   });
@@ -293,7 +293,9 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const [first, second] = [await join(one), await join(other)];
     const claim = (await first.take(1)) ?? expect.fail("it is free");
     const begin = (chunk: number, of = claim) =>
-      one.advance(run, { intent: { chunk, at: at(1), claim: { claim: of, limitMs: LONG_MS, mostRejected: 1 } } });
+      one.advance(run, {
+        intent: { chunk, at: at(1), claim: { claim: of, limitMs: LONG_MS, mostRejected: 1, shareMs: 0 } },
+      });
     const answer = (answers: readonly Answer[], raw?: Buffer) =>
       one.advance(run, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers, raw, claim } });
     const states = async () => (await other.chunks(run)).map(({ state }) => state);
@@ -355,6 +357,27 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toEqual([]);
   });
 
+  test("keep the rate together, and a pause that one of them was asked for", async () => {
+    const SHARE_MS = 600_000;
+    const { server, schema, one, other, first, second, run, claim, states } = await twoWorkers(
+      { sales: [{ id: "a" }], lane: 1 },
+      { sales: [{ id: "b" }], lane: 2 },
+    );
+    const theirs = (await second.take(2)) ?? expect.fail("it is free");
+    const limits = { limitMs: LONG_MS, mostRejected: 1 };
+    const begin = (shareMs: number) =>
+      Promise.all([
+        one.advance(run, { intent: { chunk: 1, at: at(1), claim: { ...limits, claim, shareMs } } }),
+        other.advance(run, { intent: { chunk: 2, at: at(1), claim: { ...limits, claim: theirs, shareMs } } }),
+      ]);
+    await first.putOff(SHARE_MS);
+    for (const { obstacle } of await begin(0)) expect(obstacle).toEqual({ waitMs: expect.any(Number) });
+    expect(await states()).toEqual(["planned", "planned"]);
+    await server.query(`UPDATE ${schema}.pace SET not_before_ms = 0`);
+    expect((await begin(SHARE_MS)).flatMap(({ attempt }) => attempt ?? [])).toEqual([1]);
+    expect((await states()).toSorted()).toEqual(["planned", "sending"]);
+  });
+
   test("are woken by what is entered, and by a signal", async () => {
     const { one, second } = await twoWorkers({ sales: [{ id: "a" }] });
     const stop = new AbortController();
@@ -374,7 +397,11 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
     const worker = (await ledger.workers?.enter("tickets work", 0)) ?? 0;
     const claim = (await ledger.workers?.claim({ run, lane: 1, worker })) ?? expect.fail("it is free");
-    const intent = (chunk: number) => ({ chunk, at: at(1), claim: { claim, limitMs: 1000, mostRejected: 1 } });
+    const intent = (chunk: number) => ({
+      chunk,
+      at: at(1),
+      claim: { claim, limitMs: 1000, mostRejected: 1, shareMs: 0 },
+    });
     await ledger.advance(run, { intent: intent(1) });
     proxy.statements();
     await ledger.nextChunk(run, 1);

@@ -76,7 +76,7 @@ describe("a ledger in a file", () => {
   });
 
   test.each([
-    ["of another version", "UPDATE meta SET value = '2' WHERE name = 'schema'", "has version 2"],
+    ["of another version", "UPDATE meta SET value = '1' WHERE name = 'schema'", "has version 1"],
     [
       "of the form before",
       "DROP TABLE meta; CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
@@ -93,7 +93,7 @@ describe("a ledger in a file", () => {
     for (const open of [placeAt(path).open, placeAt(path).find])
       await expect(open()).rejects.toMatchObject({
         code: "usage",
-        message: `The ledger ${path} ${words}, and this version of tickets takes only version 1. Nothing was sent.`,
+        message: `The ledger ${path} ${words}, and this version of tickets takes only version 2. Nothing was sent.`,
       });
     expect(readFileSync(path).equals(before)).toBe(true);
   });
