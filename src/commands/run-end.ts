@@ -2,7 +2,7 @@
 
 import { placeText } from "../actions/problem.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { Chunk } from "../ledger/ledger.ts";
+import type { Chunk, RunInput } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { cleanText, count, displayPath, number } from "../text.ts";
@@ -40,14 +40,21 @@ export function sayRunEnd(end: RunEnd, context: Context): void {
   );
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
-  sayRejects(summary, context);
+  sayRejects(summary, run.inputs, context);
   // What another run has in doubt comes before the rejects.
   const kind = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
   if (summary.next !== null) reporter.info(`${leadTo(summary, kind)}: ${summary.next}`);
 }
 
-export function sayRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
-  if (rejects.length > 0) reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
+/** Names the rejects, and their encoding where an input has another. */
+export function sayRejects(
+  { rejects }: Pick<RunEnd["summary"], "rejects">,
+  inputs: readonly Pick<RunInput, "encoding">[],
+  { reporter, cwd }: Context,
+): void {
+  if (rejects.length === 0) return;
+  const isOther = inputs.some(({ encoding = "utf-8" }) => encoding !== "utf-8");
+  reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}${isOther ? " (UTF-8)" : ""}`);
 }
 
 /** Says why a run stopped, lane by lane. */

@@ -38,7 +38,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (questions !== undefined) sayQuestions(run, questions, environment, context);
   if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   info(`${describeActions(summary.actions)}.`);
-  if (decision !== undefined) sayRejects(summary, context);
+  if (decision !== undefined) sayRejects(summary, run.inputs, context);
   if (summary.next !== null && (decision !== undefined || questions?.length === 0)) info(`Next: ${summary.next}`);
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   return summary.exitCode;

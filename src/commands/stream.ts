@@ -94,7 +94,7 @@ function sayEnding(
     }
     case "nothing sent":
       sayNothingSent(ending.checked, summary, adopt === true, reporter);
-      sayRejects(summary, context);
+      sayRejects(summary, ending.checked.plan.inputs, context);
       if (summary.next === null || ending.checked.plan.isRefused) break;
       if (ending.checked.plan.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       else if (summary.rejects.length > 0) reporter.info(`${leadTo(summary, "finished")}: ${summary.next}`);

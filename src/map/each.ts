@@ -3,7 +3,7 @@
 import { typeName } from "../actions/exact-number.ts";
 import type { Problem } from "../actions/problem.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
 import { compilePattern, type Matches } from "./pattern.ts";
 import type { MappingRule } from "./rules.ts";
@@ -12,11 +12,13 @@ import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
 export interface Each {
-  /** The items, one per repetition. What can't be read is a problem, and no item. */
-  readonly items: (scope: Scope) => readonly unknown[];
+  /** One per repetition. Undefined where a problem says what can't be read, or the source that rows may lack the list. */
+  readonly items: (scope: Scope) => readonly unknown[] | undefined;
   readonly names: EachNames;
   /** What it repeats by, in words: for a row that it repeats zero times. */
   readonly by: string;
+  /** The condition of a `when` that takes only rows with items, as a config writes it. */
+  readonly whereFilled: string;
   /** Its items are the seats of a block, which `{n}` then is. */
   readonly givesSeats?: true;
 }
@@ -47,17 +49,23 @@ const unreadable = (field: string, value: string | undefined, what: string, hint
   hint,
 });
 
+/** The column that a template is; the template itself where it is more. */
+const columnIn = (template: string): string => /^\{([^{}]+)\}$/.exec(template)?.[1] ?? template;
+
+const whereFilled = (template: string, test: string): string => `{${quote(columnIn(template))}: {${test}}}`;
+
 /** A larger count comes from a wrong column, and would fill the memory. */
 const MOST_REPETITIONS = 10_000;
 
 function byCount(template: string, names: Names, path: RulePath): Each {
   const read = compileTemplate(template, names, path, "any column is");
-  const name = /^\{([^{}]+)\}$/.exec(template)?.[1] ?? "…";
+  const name = columnIn(template);
   const noneRule = path.includes("actions")
     ? `when: {${name}: {not: ""}} at this action`
     : `skip: {${name}: ""} in its source`;
   return {
     by: template,
+    whereFilled: whereFilled(template, "above: 0"),
     names: {},
     items: (scope) => {
       const text = read(scope);
@@ -69,7 +77,7 @@ function byCount(template: string, names: Names, path: RulePath): Each {
           ? `If an empty cell means none, write ${noneRule}.`
           : `Give a whole number from 0 to ${MOST_REPETITIONS}.`;
       scope.problems.push(unreadable(template, text, what, hint));
-      return [];
+      return undefined;
     },
   };
 }
@@ -81,6 +89,7 @@ function byRange(range: { readonly from: string; readonly to: string }, names: N
   const by = `${range.from} to ${range.to}`;
   return {
     by,
+    whereFilled: whereFilled(range.from, "empty: false"),
     names: {},
     givesSeats: true,
     items: (scope) => {
@@ -95,7 +104,7 @@ function byRange(range: { readonly from: string; readonly to: string }, names: N
             "Give two numbers, the smaller first, with the same letters before them; a single seat stands in both.",
           ),
         );
-      return seats ?? [];
+      return seats;
     },
   };
 }
@@ -117,9 +126,10 @@ function byPath(listPath: string, { columns, optional, outer }: EachContext, pat
   const listOfItem = /^item(?:\.|$)/.test(listPath) ? outer?.item?.list : undefined;
   const isOfItem = listOfItem !== undefined;
   const listOf = (value: unknown): unknown => leafAt(isOfItem ? { item: value } : value, listPath);
-  columns.want(listPath, listOfItem, (value) => listOf(value) !== undefined);
+  columns.want({ name: listPath, choices: [listPath], list: listOfItem, isIn: (value) => listOf(value) !== undefined });
   return {
     by: listPath,
+    whereFilled: whereFilled(`${isOfItem ? listPath.replace("item", "outer") : listPath}.length`, "above: 0"),
     names: { item: { list: listPath } },
     items: ({ value, item, problems }) => {
       const list = listOf(isOfItem ? item : value);
@@ -134,11 +144,12 @@ function byPath(listPath: string, { columns, optional, outer }: EachContext, pat
           message: `The row has no ${listPath}, from which its actions are made.`,
           hint: `If rows without it give nothing, say so in the source: optional: [${listPath}].`,
         });
-      if (list !== undefined && list !== null)
+      if (list === null) return [];
+      if (list !== undefined)
         problems.push(
           unreadable(listPath, undefined, `is ${typeName(list)}, not a list`, "Name the list that holds the tickets."),
         );
-      return [];
+      return undefined;
     },
   };
 }
@@ -154,12 +165,13 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
     return last.found;
   };
   const count: Read = (scope) => String(matchesIn(read(scope))?.items.length ?? "");
-  const [, column] = /^\{([^{}]+)\}$/.exec(template) ?? [];
+  const column = columnIn(template);
   return {
     by: template,
+    whereFilled: whereFilled(template, "empty: false"),
     names: {
       item: { groups: pattern.groups },
-      length: column === undefined ? undefined : { name: `${column}.length`, read: count },
+      length: column === template ? undefined : { name: `${column}.length`, read: count },
     },
     items: (scope) => {
       const text = read(scope);
@@ -167,7 +179,7 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
       if (found === undefined) {
         const what = `is too long for its match (${text.length} characters)`;
         scope.problems.push(unreadable(template, text, what, "Is the right column named?"));
-        return [];
+        return undefined;
       }
       if (/[\p{L}\p{N}]/u.test(found.rest)) {
         const what = `holds text that its match does not cover: ${JSON.stringify(found.rest.trim().slice(0, 60))}`;

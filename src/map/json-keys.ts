@@ -13,8 +13,11 @@ interface WantedKey {
   /** What it may be called in the file. */
   readonly choices: readonly string[];
   /** The path of the list in whose items it stands; undefined in the row itself. */
-  readonly list: string | undefined;
+  readonly list?: string | undefined;
   readonly isIn: (value: unknown) => boolean;
+  /** Of an item of a list in another: the path of that one, and whether its items have the key. */
+  readonly outer?: string | undefined;
+  isInOuter?: boolean;
 }
 
 export class JsonKeys implements Names {
@@ -38,7 +41,7 @@ export class JsonKeys implements Names {
     const { aliases } = this.#aliases;
     const alias = (Object.hasOwn(aliases, name) && aliases[name]) || name;
     const choices = [alias].flat();
-    this.want(name, undefined, (value) => choices.some((choice) => leafAt(value, choice) !== undefined), choices);
+    this.want({ name, choices, isIn: (value) => choices.some((choice) => leafAt(value, choice) !== undefined) });
     for (const choice of choices) this.#used.add(choice);
     return (scope) => {
       for (const choice of choices) {
@@ -59,11 +62,11 @@ export class JsonKeys implements Names {
     return [...this.#used];
   }
 
-  want(name: string, list: string | undefined, isIn: (value: unknown) => boolean, choices = [name]): void {
-    const id = JSON.stringify([list, name]);
+  want(key: WantedKey): void {
+    const id = JSON.stringify([key.list, key.name]);
     if (this.#wanted.has(id)) return;
     this.#wanted.add(id);
-    this.#unmet.push({ name, choices, list, isIn });
+    this.#unmet.push(key);
   }
 
   /** Looks at a row, whatever actions it gives. */
@@ -81,6 +84,8 @@ export class JsonKeys implements Names {
   }
 
   #look(list: string | undefined, value: unknown): void {
+    for (const key of this.#unmet)
+      if (list !== undefined && key.outer === list && key.isIn(value)) key.isInOuter = true;
     this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
   }
 
@@ -92,14 +97,26 @@ export class JsonKeys implements Names {
     return this.#unmet
       .filter(({ list }) => (list === undefined ? this.#hasRows : this.#lists.has(list)))
       .filter(({ name, choices }) => ![name, ...choices].some((each) => optional.includes(each)))
-      .map(({ name, choices }) => ({
+      .map((key) => ({
         rule: "key-missing" satisfies MappingRule,
-        field: name,
-        message: `No row has ${choices.map(quote).join(" or ")}, which the source reads.`,
-        hint: `Is it written as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
+        field: key.name,
+        ...(key.isInOuter === true ? ofOuter(key) : saidOf(key)),
         isOfAllRows: true,
       }));
   }
+}
+
+const ofOuter = ({ name, list, outer }: WantedKey) => ({
+  message: `Here item is one of ${list}, and none has it; those of ${outer} do.`,
+  hint: `Write {${name.replace("item", "outer")}}.`,
+});
+
+function saidOf({ name, choices, list }: WantedKey) {
+  const message = `No row has ${choices.map(quote).join(" or ")}, which the source reads.`;
+  if (list === undefined && /^(?:item|outer)\./.test(name))
+    return { message, hint: "An item is known only within each: skip, and a source without each, read the whole row." };
+  const optional = `If a whole file may lack it, say so in the source: optional: [${name}].`;
+  return { message, hint: `Is it written as in the file? ${optional}` };
 }
 
 /** The value at a key or path, or undefined. An exact key comes before a path. */

@@ -23,7 +23,7 @@ export interface Understanding {
 }
 
 interface Noted {
-  /** What is likely wrong with the cells, but does not show in the actions. */
+  /** What is likely wrong with the row, but does not show in its actions. */
   readonly likely?: readonly Problem[] | undefined;
 }
 
@@ -35,7 +35,7 @@ export type Mapped =
       /** The event that the row names, also where its actions do not take an eventId. */
       readonly eventId?: string | undefined;
     })
-  | { readonly kind: "skipped"; readonly reason: string }
+  | (Noted & { readonly kind: "skipped"; readonly reason: string })
   | (Noted & {
       readonly kind: "invalid";
       readonly problems: readonly Problem[];

@@ -76,7 +76,8 @@ function addedName(
   if (of.groups !== undefined) return readGroup(of.groups, below, head, itemOf, path);
   if (!(columns instanceof JsonKeys)) throw new Error("only rows of JSON have lists");
   if (below === "") return columns.leaf(name, itemOf);
-  columns.want(name, of.list, (item) => leafAt(item, below) !== undefined);
+  const outer = head === "item" ? each?.outer?.list : undefined;
+  columns.want({ name, choices: [name], list: of.list, outer, isIn: (item) => leafAt(item, below) !== undefined });
   return columns.leaf(name, (scope) => leafAt(itemOf(scope), below));
 }
 

@@ -173,7 +173,7 @@ export function divideStep(steps: ValueSteps, { path, label, names, parsing, cou
             field: label,
             value: text,
             message: `${label} does not divide by ${divisor} into equal amounts${places === undefined ? "" : ` of ${places} decimals`}.`,
-            hint: "Declare places, or remainder: first (one unit more for the first tickets) or round.",
+            hint: `Declare ${places === undefined ? "places, or " : ""}remainder: first (one unit more for the first tickets) or round.`,
           }
         : {
             rule: "price-invalid",

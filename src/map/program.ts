@@ -1,6 +1,6 @@
 /** A source of the config and a header, compiled to what its rows are read by. */
 
-import { ACTION_NAMES, type ActionName, acceptedFields } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { type FieldName, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { fieldsOf, missingFields } from "./columns.ts";
@@ -22,7 +22,7 @@ import type {
   ValueRule,
 } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
-import { compileTemplate, firstFilled, namesIn } from "./template.ts";
+import { compileTemplate, firstFilled } from "./template.ts";
 import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import {
   compileExpect,
@@ -73,6 +73,8 @@ export interface Program {
   readonly watch: ValueWatch;
   /** What the conditions look at, for the reason why a row is skipped. */
   readonly looked: readonly Looked[];
+  /** The same, where only the tickets are missing: an earlier row gave the event. */
+  readonly lookedForTickets: readonly Looked[];
 }
 
 /** What compiling a part of the source needs to know of the whole. */
@@ -112,11 +114,13 @@ export function compileSource(settings: SourceSettings): Program {
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
   const looked = rules.flatMap((rule) => looksOf(rule).ofRow);
+  const ofTickets = rules.filter(({ action }) => actionSpec(action).about === "ticket");
   const watched = watchedColumns(looked, lookupNames.keys(), [...skips, ...expectations]);
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
     watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)]),
     looked: uniqueLooks(looked),
+    lookedForTickets: uniqueLooks(ofTickets.flatMap((rule) => looksOf(rule).ofRow)),
   };
 }
 
@@ -199,7 +203,7 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const { when: conditions } = config;
   const compileAs = (within: Names) => conditions && compileWhen(conditions, within, [...path, "when"]);
   const ofItems = each?.names.item === undefined ? undefined : compileAs(names);
-  const isJudgedByItem = ofItems?.looked.some(({ label }) => isOfItem(label)) === true;
+  const isJudgedByItem = ofItems?.looked.some(({ isOfItem }) => isOfItem) === true;
   return {
     ...{ action, each, fields, isJudgedByItem },
     when: isJudgedByItem ? ofItems : compileAs(namesWithin(source)),
@@ -207,13 +211,10 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   };
 }
 
-/** Whether a condition looks at an item, of whichever `each`. */
-const isOfItem = (label: string): boolean => namesIn(label, []).some((name) => /^(?:item|outer)(?:\.|$)/.test(name));
-
 /** What a rule's conditions look at: in the row or the item of the source's `each`, and in the items of the rule's own. */
 function looksOf({ when, isJudgedByItem }: ActionRules) {
-  const { true: ofItems = [], false: ofRow = [] } = Object.groupBy(when?.looked ?? [], ({ label }) =>
-    isJudgedByItem && isOfItem(label) ? "true" : "false",
+  const { true: ofItems = [], false: ofRow = [] } = Object.groupBy(when?.looked ?? [], ({ isOfItem }) =>
+    isJudgedByItem && isOfItem ? "true" : "false",
   );
   return { ofItems, ofRow };
 }

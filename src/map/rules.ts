@@ -48,6 +48,12 @@ export const MAPPING_RULES = rulesOf("error", {
     reason: "What each repeats by is no count and no list, or has text that its pattern does not match.",
     example: 'each: {count: "{Quantity}"} for Quantity = two',
   },
+  "each-empty": {
+    severity: "warn",
+    reason:
+      "A row that an action's when takes gives nothing but its event, since each finds nothing: it may be incomplete.",
+    example: 'when: {Status: paid} and each: {path: tickets} for "tickets":[]',
+  },
   "list-missing": {
     reason: "A missing list is not an empty one: the row may be incomplete.",
   },

@@ -17,7 +17,7 @@ import { type ActionRules, compileSource, type Program, type SourceSettings } fr
 import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
 import { refuseTotals } from "./totals.ts";
-import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
+import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
 const EVENT_ID = numberOf("eventId");
 
@@ -36,6 +36,12 @@ export class SourceMapper implements Mapper {
   #faulty: Draft[] = [];
   /** Why it gives no action, where that is not because of conditions. */
   #whyNothing: string | undefined;
+  /** What may be missing in it: an action takes it, and `each` finds nothing. */
+  #empty: Problem[] = [];
+  /** Whether an action other than a newEvent takes it, and `each` finds nothing. */
+  #isEmpty = false;
+  /** Whether its newEvent was given by an earlier row. */
+  #isEventGiven = false;
 
   /** Throws `MappingError` for rules that can't be carried out with these columns. */
   constructor(settings: SourceSettings) {
@@ -83,7 +89,9 @@ export class SourceMapper implements Mapper {
     }
     this.#drafts = [];
     if (this.#faulty.length > 0) this.#faulty = [];
+    if (this.#empty.length > 0) this.#empty = [];
     this.#whyNothing = undefined;
+    this.#isEventGiven = false;
     this.#give();
     const mapped = this.#result();
     // An event without conditions comes with whichever row is first, so it says nothing about the row.
@@ -131,14 +139,22 @@ export class SourceMapper implements Mapper {
 
   /** Carries out the actions of the row, for each item of it. */
   #give(): void {
-    const { each } = this.#program;
+    const { each, rules, expectations } = this.#program;
     if (each === undefined) {
       this.#giveItem();
       return;
     }
     const scope = this.#scope;
     const items = each.items(scope);
-    if (items.length === 0) this.#whyNothing = `nothing in ${each.by}`;
+    if (items === undefined || items.length === 0) {
+      scope.enter("1", undefined, undefined);
+      this.#isEmpty = false;
+      for (const rule of items === undefined ? [] : rules)
+        if (!asksItems(rule) && rule.when?.holds(scope) !== false) this.#findNothing(rule, each);
+      this.#whyNothing = `nothing in ${each.by}`;
+      if (this.#isEmpty) this.#expect(expectations.filter(({ isOfItem }) => !isOfItem));
+      return;
+    }
     for (const [at, item] of items.entries()) {
       scope.enter(numberOfItem(each, item, at), item, undefined);
       this.#giveItem();
@@ -151,12 +167,14 @@ export class SourceMapper implements Mapper {
     const scope = this.#scope;
     const given = this.#drafts.length;
     const found = scope.problems.length;
+    this.#isEmpty = false;
     for (const rule of rules) {
       if (!rule.isJudgedByItem && rule.when?.holds(scope) === false) continue;
       if (rule.each === undefined) this.#giveAction(rule);
       else this.#giveEach(rule, rule.each);
     }
-    if (expectations.length > 0 && (this.#drafts.length > given || scope.problems.length > found)) this.#expect();
+    const isTaken = this.#isEmpty || this.#drafts.length > given || scope.problems.length > found;
+    if (isTaken) this.#expect(expectations);
     watch.seeItem(scope);
   }
 
@@ -164,7 +182,11 @@ export class SourceMapper implements Mapper {
     const scope = this.#scope;
     const { n, item, outer } = scope;
     const items = each.items(scope);
-    if (items.length === 0) this.#whyNothing ??= `nothing in ${each.by}`;
+    if (items === undefined || items.length === 0) {
+      this.#whyNothing ??= `nothing in ${each.by}`;
+      if (items !== undefined && !rule.isJudgedByItem) this.#findNothing(rule, each);
+      return;
+    }
     const isOnly = this.#program.each === undefined;
     for (const [at, inner] of items.entries()) {
       scope.enter(isOnly ? numberOfItem(each, inner, at) : n, inner, item);
@@ -175,6 +197,19 @@ export class SourceMapper implements Mapper {
     scope.enter(n, item, outer);
   }
 
+  /** Notes that `each` finds nothing for an action that takes the row. */
+  #findNothing({ action, when }: ActionRules, { by, whereFilled }: Each): void {
+    if (registersEvent(action)) return;
+    this.#isEmpty = true;
+    if (when === undefined) return;
+    this.#empty.push({
+      rule: "each-empty" satisfies MappingRule,
+      field: by,
+      message: `The row meets the when of ${action}, but its each finds nothing in ${by}, so it gives none.`,
+      hint: `Is the row complete? If such rows give none, add ${whereFilled} to that when.`,
+    });
+  }
+
   #giveAction(rule: ActionRules): void {
     const scope = this.#scope;
     scope.turn += 1;
@@ -183,7 +218,7 @@ export class SourceMapper implements Mapper {
     for (const { fill } of rule.fields) fill(scope, draft);
     if (registersEvent(rule.action) && this.#wasGiven(draft)) {
       scope.problems.length = found; // what can't be read is reported by the row that gives the newEvent
-      if (rule.when !== undefined) this.#whyNothing ??= EVENT_GIVEN;
+      this.#isEventGiven = true;
       return;
     }
     this.#drafts.push(draft);
@@ -213,8 +248,8 @@ export class SourceMapper implements Mapper {
     return key;
   }
 
-  #expect(): void {
-    for (const { label, cell, allowed: allowedIn } of this.#program.expectations) {
+  #expect(expectations: readonly Expectation[]): void {
+    for (const { label, cell, named, allowed: allowedIn } of expectations) {
       const text = cell(this.#scope);
       const allowed = allowedIn(this.#scope);
       if (allowed.has(text)) continue;
@@ -222,7 +257,7 @@ export class SourceMapper implements Mapper {
         rule: "value-unexpected" satisfies MappingRule,
         field: label,
         value: text,
-        message: `The source expects ${[...allowed].join(" or ")} in ${label}.`,
+        message: `The source expects ${(allowed.size > 0 ? [...allowed] : named).join(" or ")} in ${label}.`,
         hint: "Does the row belong to another event or source? If not, add its value to expect.",
       });
     }
@@ -231,8 +266,10 @@ export class SourceMapper implements Mapper {
   #result(): Mapped {
     const drafts = this.#drafts;
     const { problems, likely: ofCells } = this.#scope;
-    if (drafts.length === 0 && problems.length === 0) return { kind: "skipped", reason: this.#reason() };
-    const likely = ofCells.length === 0 ? undefined : withoutRepeats(ofCells);
+    const isComplete = this.#empty.length === 0 || problems.length > 0 || !areOnlyEvents(drafts);
+    const noted = isComplete ? ofCells : [...ofCells, ...this.#empty];
+    const likely = noted.length === 0 ? undefined : withoutRepeats(noted);
+    if (drafts.length === 0 && problems.length === 0) return { kind: "skipped", reason: this.#reason(), likely };
     if (problems.length > 0) {
       this.retract(drafts);
       const attempted = attemptedOf(drafts, this.#faulty);
@@ -260,7 +297,8 @@ export class SourceMapper implements Mapper {
 
   /** Why the row gives nothing. */
   #reason(): string {
-    return this.#whyNothing ?? reasonOfLooks(this.#program.looked, this.#scope);
+    const { looked, lookedForTickets } = this.#program;
+    return this.#whyNothing ?? reasonOfLooks(this.#isEventGiven ? lookedForTickets : looked, this.#scope);
   }
 }
 
@@ -275,6 +313,8 @@ function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readon
   const isOnlyEvent = areOnlyEvents(drafts);
   return drafts.filter((draft) => isOnlyEvent || !registersEvent(draft.action) || faulty.includes(draft));
 }
+
+const asksItems = ({ when }: ActionRules): boolean => when?.looked.some(({ isOfItem }) => isOfItem) === true;
 
 const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => registersEvent(action));
 

@@ -298,7 +298,10 @@ export const sourceSchema = z.strictObject(
       .optional()
       .describe("Other files whose columns are joined by key."),
     expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
-    skip: mapOf(values).optional().describe("Values of columns whose rows are known to give nothing."),
+    skip: z
+      .record(z.string(), values, { error: needs("one map: a row is skipped that any of its columns names") })
+      .optional()
+      .describe("Values of columns whose rows are known to give nothing."),
     fillDown: texts("a column or a list of columns")
       .optional()
       .describe("Columns whose blank cells take the value of the row above."),

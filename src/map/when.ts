@@ -12,6 +12,8 @@ import type { WatchedColumn } from "./value-watch.ts";
 /** A column of which something is said, and the values that are named. */
 interface Naming {
   readonly label: string;
+  /** Of an item of `each`. */
+  readonly isOfItem: boolean;
   /** What it holds. */
   readonly cell: Read;
   readonly named: readonly string[];
@@ -43,7 +45,7 @@ export function compileWhen(config: WhenConfig, names: Names, path: RulePath): W
 function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   const looked = Object.entries(map).map(([label, condition]): Looked => {
     const cell = compileColumn(label, names, [...path, label]);
-    return { label, cell, read: cell, ...compileCondition(condition, label, cell) };
+    return { label, isOfItem: isOfItem(label), cell, read: cell, ...compileCondition(condition, label, cell) };
   });
   const holds = (scope: Scope): boolean => {
     for (const { accepts, read } of looked) if (!accepts(read(scope))) return false;
@@ -52,7 +54,10 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   return { holds, looked };
 }
 
-type Test = Omit<Looked, "label" | "cell" | "read"> & { readonly read?: Read };
+/** Whether a column is of an item, of whichever `each`. */
+const isOfItem = (label: string): boolean => namesIn(label, []).some((name) => /^(?:item|outer)(?:\.|$)/.test(name));
+
+type Test = Omit<Looked, "label" | "isOfItem" | "cell" | "read"> & { readonly read?: Read };
 
 function compileCondition(condition: Condition, label: string, cell: Read): Test {
   const isNot = typeof condition === "object" && "not" in condition;
@@ -117,7 +122,7 @@ export function reasonOfLooks(looked: readonly Looked[], scope: Scope): string {
   return shown.length > 0 ? shown.join(", ") : EVENT_GIVEN; // without conditions nothing else is left out
 }
 
-export const EVENT_GIVEN = "the event was given by an earlier row";
+const EVENT_GIVEN = "the event was given by an earlier row";
 
 export const labelled = (label: string, text: string): string =>
   text === "" ? `${label} is empty` : `${label} = ${PLAIN.test(text) ? text : cleanText(text, 40)}`;
@@ -139,6 +144,7 @@ export interface Skip extends Naming {
 export function compileExpect({ expect = {} }: SourceConfig, names: Names, path: RulePath): readonly Expectation[] {
   return Object.entries(expect).map(([label, expected]) => ({
     label,
+    isOfItem: isOfItem(label),
     cell: compileColumn(label, names, [...path, label]),
     named: [...textsOf(expected)],
     allowed: allowedOf([expected].flat(), names, [...path, label]),
@@ -161,7 +167,7 @@ function allowedOf(expected: readonly string[], names: Names, path: RulePath): E
 export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: RulePath): readonly Skip[] =>
   Object.entries(skip).map(([label, texts]) => {
     const values = textsOf(texts);
-    return { label, cell: compileColumn(label, names, [...path, label]), named: [...values], values };
+    return { label, isOfItem: false, cell: compileColumn(label, names, [...path, label]), named: [...values], values };
   });
 
 /** The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`; `more` names values of them. */

@@ -163,9 +163,9 @@ export class Look {
     this.#rows += 1;
     if (row.kind === "object") this.#seeKind(row, batch);
     const mapped = this.#mapper.map(row);
-    if (mapped.kind === "skipped") {
+    if (mapped.kind === "skipped" && !this.#isError(mapped.likely ?? [])) {
       batch.skipReasons.set(mapped.reason, (batch.skipReasons.get(mapped.reason) ?? 0) + 1);
-      return;
+      if (mapped.likely === undefined) return;
     }
     const problems = this.#problemsOf(row, mapped);
     const isBad = row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(problems);
@@ -201,9 +201,11 @@ export class Look {
     batch.kinds.push({ isRejects, line });
   }
 
-  #problemsOf(row: Row, mapped: Exclude<Mapped, { kind: "skipped" }>): readonly Problem[] {
+  #problemsOf(row: Row, mapped: Mapped): readonly Problem[] {
     if (mapped.kind === "invalid") return this.#problemsOfInvalid(mapped);
-    const { drafts, likely = [] } = mapped;
+    const { likely = [] } = mapped;
+    if (mapped.kind === "skipped") return likely;
+    const { drafts } = mapped;
     const [only, ...others] = drafts;
     const ofRow = row.kind === "malformed" ? row.problems : [];
     const found = only === undefined ? [] : checkDraft(only, this.#rules.now);

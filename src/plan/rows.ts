@@ -159,6 +159,7 @@ class Rows {
       for (const action of what.attempted) read.putBad(at, action);
     } else {
       if (what !== undefined) read.problems.report(whereIs(of, looked), what.problems);
+      if (actions.length === 0) return; // skipped
       read.putRow(at);
       for (const action of actions) read.putAction(at, action);
     }

@@ -63,7 +63,7 @@ const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
   "register-event":
     "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
   "sell-ticket":
-    "If the new value is right, record it with --adopt (the service keeps the old one); what an updateTicket or a resoldTicket can change, send as one. If it is wrong, correct it at the source.",
+    "An updateTicket changes imageUrl, mediaUrl and metadataAttributes, a resoldTicket the holder; nothing changes the price or time of a sale. If the new value is right, record it with --adopt (the service keeps the old one), or invalidate the ticket and sell it under another ticketId. If it is wrong, correct it at the source.",
 };
 
 function late(item: Item): Said {

@@ -1,5 +1,6 @@
 /** Rejects files: the rows that are still open, each with a reason. */
 
+import { isUtf8 } from "node:buffer";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -291,6 +292,8 @@ async function correctAsPrinted({ input, content, config, flags = [] }: Night): 
   const given = { ...service, ...(input === "-" && { stdin: content }) };
   const first = await place.summary(["stream", input, ...flags, ...ENV, "--max-invalid", "1"], given);
   expect(first.summary).toMatchObject({ exitCode: 4, actions: { accepted: 1 } });
+  const isOther = !input.endsWith(".gz") && !isUtf8(Buffer.from(content));
+  expect(/^Rejects: \S+(.*)$/m.exec(first.stderr)?.[1]).toBe(isOther ? " (UTF-8)" : "");
   for (const path of first.summary.rejects) {
     const name = basename(path);
     place.write(name, place.read(name).replace("oops", "2.00"));

@@ -59,6 +59,10 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   ),
   "fill-down-empty": table(`fillDown: [At]\n${scans}`, "T,At\nT-1,\nT-2,1781280000\n"),
   "each-unreadable": table(`each: {count: "{Q}"}\n${scans}`, "T,At,Q\nT-1,1781280000,two\n"),
+  "each-empty": rows(
+    'actions: [scannedTicket: {when: {s: in}, each: {path: codes}, fields: {ticketId: "{item}"}}]',
+    '{"s":"in","codes":["T-1"]}\n{"s":"in","codes":[]}\n',
+  ),
   "list-missing": rows(
     'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{item.id}"}}]',
     '{"codes":[{"id":"T-1"}]}\n{"id":1}\n',

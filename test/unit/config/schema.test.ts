@@ -54,6 +54,10 @@ describe("sources", () => {
       source("actions: [{soldTicket: {}, newEvent: {}}]"),
       "c.yaml:3:15  sources.s.actions[0]: needs exactly one action; a dash begins the next.",
     ],
+    [
+      source("skip: [{Status: open}]"),
+      "c.yaml:3:11  sources.s.skip: needs one map: a row is skipped that any of its columns names.",
+    ],
     [field("eventID: x"), "c.yaml:3:14  sources.s.fields.eventID: is not a known key. Did you mean eventId?"],
     [field("price: {decimal: ','}"), "c.yaml:3:14  sources.s.fields.price.from: is missing."],
     [

@@ -163,7 +163,8 @@ actions:
   test("and does not divide is a problem, said once", () => {
     const { mapped } = mapText(yaml(", places: 2"), "Order,Qty,Total\nA,3,10\n");
     expect(rulesOf(mapped[0])).toEqual(["amount-not-divisible price"]);
-    expect(mapped[0]).toMatchObject({ attempted: [{}, {}, {}] });
+    const hint = "Declare remainder: first (one unit more for the first tickets) or round.";
+    expect(mapped[0]).toMatchObject({ problems: [{ hint }], attempted: [{}, {}, {}] });
   });
 });
 
