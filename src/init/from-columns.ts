@@ -3,14 +3,27 @@
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { askedIn } from "../map/template.ts";
+import { cleanText } from "../text.ts";
 import { countsExpected, currencyExpected, decidingOf, expectLines, item, itemsOf } from "./conditions.ts";
 import { type Column, type Evidence, hasGuards } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
+import { says } from "./header-words.ts";
 import { type Roles, rolesOf } from "./roles.ts";
 import { fieldColumns, fieldsTaken, isOfEvents, ownActions, type Taken, takenFor } from "./row-action.ts";
 import { eachLines } from "./ticket-rules.ts";
 import { isTimeField, orderTimeOf, zoneLines } from "./time-rules.ts";
-import { ask, type Comment, type Entry, flow, inQuotes, type Line, listOf, text } from "./yaml.ts";
+import {
+  ask,
+  type Comment,
+  comments,
+  type Entry,
+  flow,
+  inQuotes,
+  type Line,
+  listOf,
+  text,
+  valuesText,
+} from "./yaml.ts";
 
 /** What stands under the name of a source, around its `match`. */
 export interface Body {
@@ -123,6 +136,7 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
       ...each,
       ...expect,
       ...totalsSkipped(roles),
+      ...(isSale ? goodsShown(roles) : []),
       ...(source.length === 0 ? [] : [{ key: "fields", value: { block: source } }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
       { key: "actions", value: { items } },
@@ -139,6 +153,16 @@ const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
   totals === undefined
     ? []
     : [{ key: "skip", value: flow({ [totals.column]: text(totals.text) }), note: "a line of totals is no row" }];
+
+/** A cloakroom fee would be sent as a ticket. */
+const goodsShown = ({ all }: Roles): readonly Comment[] =>
+  all
+    .filter(({ name, hasFewValues, values }) => says(name, "goods") && hasFewValues && values.size > 1)
+    .flatMap((goods) =>
+      comments(
+        `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, skip them: docs/mapping.md, Rows that give nothing`,
+      ),
+    );
 
 /** Lists that no rule looks into. */
 function listsShown({ otherLists }: Roles): readonly Comment[] {

@@ -115,6 +115,9 @@ const NAMES = {
     /^(?:fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/,
     /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/,
   ],
+  /** What was sold, also what is no ticket. */
+  goods:
+    /^(?:artikel|articles?|articulos?|articol[oi]|artigos?|products?|produkte?|produits?|productos?|prodott[oi]|sku|items?)$/,
   /** What was before a ticket was sold by its holder. */
   before: [
     /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/,

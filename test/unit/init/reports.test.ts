@@ -52,6 +52,13 @@ test("a refund that is a row with a negative amount is no sale, and invalidates 
   );
 });
 
+test("what else a till sells is shown, as it would be sent as tickets", () => {
+  const lines = bodyOf("till.csv", "Barcode,Artikel,Preis\n1,Kind,9.00\n2,Garderobe,2.00\n3,Kind,9.00\n");
+  expect(lines).toContain(
+    "# Artikel is Kind 2, Garderobe 1. If some are no tickets, skip them: docs/mapping.md, Rows that give nothing",
+  );
+});
+
 test("a number of tickets that is negative in a refund is asked about, as no each of the source reads it", () => {
   const csv = "Receipt No,Quantity,Each,Event ID\n1,2,10.00,e\n2,-2,10.00,e\n3,1,10.00,e\n";
   expect(ruleOf(bodyOf("till.csv", csv), "each")).toContain(
