@@ -57,18 +57,15 @@ describe("tickets plan --preview", () => {
     return place;
   };
 
-  test("shows rows beside their actions, in 80 columns, and counts all of them", { tags: ["long"] }, async () => {
+  test("shows rows with their actions, and masks what names a person", { tags: ["long"] }, async () => {
     const place = open();
     const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "events.csv", "--preview", "2"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^attendees\.csv:2$/m);
-    expect(stdout).toMatch(/^Public ID {6}A-7000001 +│ {3}orderTime 1801476000 2027-02-01 10:00Z$/m);
+    expect(stdout).toMatch(/^attendees\.csv:2\n(?: {2}\S.*\n)+ {2}→ soldTicket$/m);
+    expect(stdout).toMatch(/^ {2}Public ID +A-7000001$/m);
+    expect(stdout).toMatch(/^ {6}orderTime +1801476000 2027-02-01 10:00Z$/m);
+    expect(stdout).toMatch(/^Actions\n(?: +\d+ {2}\w+\n)+/m);
     expect(stdout).not.toContain("@example.com");
-    // Only what is found is not wrapped in a pipe: the lines that `validate` prints.
-    const found = (await place.tickets(["validate", "attendees.csv", "events.csv"])).stdout.split("\n");
-    const preview = stdout.split("\n").filter((line) => !found.includes(line));
-    expect(preview.length).toBeGreaterThan(20);
-    for (const line of preview) expect([...line].length).toBeLessThanOrEqual(80);
   });
 
   test("--json gives the same as one document; -o FILE writes the actions beside it", { tags: ["long"] }, async () => {
