@@ -68,16 +68,36 @@ function eventOf({ count: times, first, kept }: Tally) {
   return { event: "problem", rule, file, line, field, action, count: times } as const;
 }
 
-/**
- * `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of
- * them. @param fresh how many of them are new: those that are kept are among them.
- */
-export function describeTally(
+/** `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of them. */
+function describeTally(tally: Tally, fresh: number, found: Found, verbose: boolean): string {
+  const { head, message, examples, more, remedies } = partsOf(tally, fresh, found, verbose);
+  const [only = "", ...others] = examples;
+  const shared = message ?? "";
+  if (others.length === 0 && more === undefined) return [`${head}: ${only}`, shared, ...remedies].join(" ");
+  return [
+    message === undefined ? head : `${head}: ${message}`,
+    ...[...examples, ...(more === undefined ? [] : [more])].map((line) => `    ${line.replace(/:$/, "")}`),
+    ...remedies.map((text) => `  ${text}`),
+  ].join("\n");
+}
+
+interface Parts {
+  /** The rule, and how often. */
+  readonly head: string;
+  /** Undefined where each example has its own. */
+  readonly message: string | undefined;
+  readonly examples: readonly string[];
+  readonly more: string | undefined;
+  readonly remedies: readonly string[];
+}
+
+/** What is said of a rule and field. @param fresh how many of its problems are new: those that are kept are among them. */
+export function partsOf(
   tally: Tally,
   fresh: number,
   { decidedAt, namesPerson }: Pick<CheckedInput, "decidedAt" | "namesPerson">,
   verbose: boolean,
-): string {
+): Parts {
   const { rule, first, kept } = tally;
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));
@@ -91,22 +111,19 @@ export function describeTally(
       ...(isHintOwn ? [cleanText(problem.hint, LONGEST_HINT)] : []),
     ].join(" ");
   const lines = [...Map.groupBy(problems, lineOf)];
-  const head = `${rule}${describeTimes(tally, fresh)}`;
-  const places = describePlaces(problems, decidedAt);
-  if (lines.length === 1) return [`${head}: ${lines[0]?.[0]}`, ...messages, ...hints, ...places].join(" ");
-
   const examples = lines.slice(0, rule === EACH_ITS_OWN ? MOST_NAMED : EXAMPLES);
   const named = new Set(examples.flatMap(([, alike]) => alike));
   const others = problems.filter((problem) => !named.has(problem));
-  const more = fresh - problems.length + others.length;
-  return [
-    messages.size > 1 ? head : `${head}: ${[...messages].join("")}`,
-    ...examples.map(
-      ([line, alike]) => `    ${line.replace(/:$/, "")}${alike.length > 1 ? ` (${number(alike.length)} times)` : ""}`,
+  const more = lines.length === 1 ? 0 : fresh - problems.length + others.length;
+  return {
+    head: `${rule}${describeTimes(tally, fresh)}`,
+    message: messages.size > 1 ? undefined : [...messages][0],
+    examples: examples.map(([line, alike]) =>
+      alike.length > 1 && lines.length > 1 ? `${line.replace(/:$/, "")} (${number(alike.length)} times)` : line,
     ),
-    ...(more === 0 ? [] : [`    ${NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`}`]),
-    ...[...(isHintOwn ? [] : hints), ...places].map((text) => `  ${text}`),
-  ].join("\n");
+    more: more === 0 ? undefined : NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`,
+    remedies: [...(isHintOwn ? [] : hints), ...describePlaces(problems, decidedAt)],
+  };
 }
 
 /** `Set at tickets.config.yaml:14.`; nothing where no source decides. */

@@ -9,7 +9,7 @@ import { cleanText, count, number } from "../text.ts";
 import type { Block, Group, Section } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
-import { describeTally } from "./problems.ts";
+import { partsOf } from "./problems.ts";
 import { chunkNumber } from "./summary.ts";
 
 type Sections = readonly Section[];
@@ -47,15 +47,20 @@ export function doubtSection({ chunks }: RunFigures): Sections {
   ]);
 }
 
-/** What checking found, in the words of the terminal; errors first, and what is most frequent. */
+/** What checking found: errors first, and what is most frequent; of each what is wrong, what to do, and where. */
 export function problemSection(checked: CheckedInput, { verbose }: Context): Sections {
   const sorted = [...checked.problems.tallies].sort(
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
   );
   const groups = sorted.map((tally): Group => {
-    const [title = "", ...lines] = describeTally(tally, tally.count, checked, verbose).split("\n");
-    const tone = tally.severity === "error" ? "bad" : "warning";
-    return { kind: "group", tone, title, lines: lines.map((line) => line.trim()) };
+    const { head, message, examples, more, remedies } = partsOf(tally, tally.count, checked, verbose);
+    return {
+      kind: "group",
+      tone: tally.severity === "error" ? "bad" : "warning",
+      title: message ?? cleanText(tally.first.message, 400),
+      lines: [...remedies, ...examples, ...(more === undefined ? [] : [more])],
+      small: head,
+    };
   });
   return section("problems", "Problems", groups);
 }

@@ -114,8 +114,8 @@ function barsOf({ title, bars, more }: Bars): Html {
   return html`<table class="bars"><caption>${title}</caption><thead>${head}</thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
 }
 
-const groupOf = ({ tone, title, lines }: Group): Html =>
-  html`<div class="group ${tone}"><h3>${title}</h3>${lines.map((line) => html`<p>${line}</p>`)}</div>`;
+const groupOf = ({ tone, title, lines, small }: Group): Html =>
+  html`<div class="group ${tone}"><h3>${title}</h3>${lines.map((line) => html`<p>${line}</p>`)}<p class="small">${small}</p></div>`;
 
 /** When requests were sent and how long they took: in words, and in a chart. */
 function timesOf(times: SendingTimes, id: string): Html {

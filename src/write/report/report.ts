@@ -79,4 +79,6 @@ export interface Group {
   readonly tone: Tone;
   readonly title: string;
   readonly lines: readonly string[];
+  /** What only some readers need. */
+  readonly small: string;
 }

@@ -30,7 +30,7 @@ h2 { margin: 2.5rem 0 .75rem; padding-top: .75rem; border-top: 1px solid var(--l
 h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; }
 a, summary { color: var(--link); }
-.made, .more, caption, figcaption, .legend, footer { color: var(--soft); font-size: .875rem; }
+.made, .more, .small, caption, figcaption, .legend, footer { color: var(--soft); font-size: .875rem; }
 nav ul, .tiles, .legend { list-style: none; margin: 1rem 0 0; padding: 0; }
 nav ul, .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }

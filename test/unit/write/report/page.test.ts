@@ -32,7 +32,7 @@ function reportOf(text: string): Report {
     tiles: [{ name: text, value: 3, tone: "good", leadsTo: [] }],
     sections: [
       { id: "one", title: text, isFolded: true, blocks: inner },
-      { id: "two", title: text, blocks: [{ kind: "group", tone: "bad", title: text, lines: [text] }] },
+      { id: "two", title: text, blocks: [{ kind: "group", tone: "bad", title: text, lines: [text], small: text }] },
     ],
   };
 }
