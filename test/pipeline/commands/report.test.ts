@@ -139,7 +139,8 @@ describe("the report of a stream", () => {
     expect(text).toContain("2 10 in doubt ");
     expect(text).toContain(`Look, then decide: tickets settle ${run} --env local`);
     expect(text).toMatch(/No <i>seat<\/i> left\. 2 sales\.csv:[34] /);
-    expect(text).toContain("price-invalid (2 times): price is not a decimal number such as 12.50.");
+    expect(text).toContain("price is not a decimal number such as 12.50. A decimal comma must be declared");
+    expect(page).toContain('<p class="small">price-invalid (2 times)</p>');
     expect(text).toContain('sales.csv:22 price: "12,50" sales.csv:23 price: "<b> odd"');
     expect(page).not.toMatch(/<b>|<i>|\u202e/);
     expect(page).not.toContain("anna.schmidt");
