@@ -58,7 +58,7 @@ export function problemSection(checked: CheckedInput, { verbose }: Context): Sec
       kind: "group",
       tone: tally.severity === "error" ? "bad" : "warning",
       title: message ?? cleanText(tally.first.message, 400),
-      lines: [...remedies, ...examples, ...(more === undefined ? [] : [more])],
+      lines: [...remedies, ...examples.map((line) => line.replace(/:$/, "")), ...(more === undefined ? [] : [more])],
       small: head,
     };
   });
