@@ -70,8 +70,10 @@ const WRITTEN_DATE =
  */
 export function refuseFixedDate(rule: ValueRule | TraitRules, { fileName, patterns }: NamedFile, path: RulePath): void {
   for (const template of templatesOf(rule)) {
-    const fixed = WRITTEN_DATE.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0];
-    if (fixed === undefined) continue;
+    const written = WRITTEN_DATE.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0];
+    // What takes nothing from the row is a date, in whichever form.
+    const fixed = written ?? (template.includes("{") ? "" : template.trim());
+    if (fixed === "") continue;
     const [date] = datesIn(fixed);
     const isOfOneDay = patterns.every((pattern) => !/[*?]/.test(pattern) || (date && datesIn(pattern).includes(date)));
     const inName = datesIn(fileName);

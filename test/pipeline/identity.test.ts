@@ -300,7 +300,7 @@ describe("held", () => {
       "tickets.config.yaml",
       `sources:
   swaps:
-    match: "swaps*.csv"
+    match: [swaps.csv, swaps.rejects.csv]
     fields: {eventId: E, ticketId: "{New}"}
     actions:
       - soldTicket:

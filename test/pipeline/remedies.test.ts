@@ -7,7 +7,7 @@ import { type Field, openField } from "../support/context.ts";
 
 /** Each row gives its event, once an input, and one action more. */
 const source = (action: string): string =>
-  `sources:\n  rows: {match: "rows*.csv", fields: {eventId: "{Ev}", ticketId: "{T}"}, actions: [newEvent: {fields: {currency: EUR}}, ${action}]}\n`;
+  `sources:\n  rows: {match: [rows.csv, rows-alone.csv], fields: {eventId: "{Ev}", ticketId: "{T}"}, actions: [newEvent: {fields: {currency: EUR}}, ${action}]}\n`;
 const SOLD = 'soldTicket: {fields: {userId: "{U}", price: "10.00", orderTime: "1768600000"}}';
 const UPDATED = 'updateTicket: {when: {A: {empty: false}}, fields: {imageUrl: "https://i.example/{A}.png"}}';
 const SCANS = "scannedTicket: {each: {in: '{U}', match: '(?<at>[0-9]+)'}, fields: {orderTime: '{item.at}'}}";

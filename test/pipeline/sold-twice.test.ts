@@ -20,7 +20,7 @@ async function openOrders(key: Key = "none", rules = ""): Promise<Field> {
     "tickets.config.yaml",
     `sources:
   orders:
-    match: "orders*.csv"
+    match: [orders.csv, orders-2.csv]
     ${KEYS[key]}
     fields: {eventId: gala, ticketId: "{Order}"}
     actions:

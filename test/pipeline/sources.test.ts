@@ -385,7 +385,7 @@ describe("files of a source", () => {
     match: "gala*"
     actions:
       - newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}
-      - soldTicket: {when: {N: {empty: false}}, fields: {eventId: "{E}", ticketId: "{T}", userId: u, price: "1.00", orderTime: "1772356522"}}
+      - soldTicket: {when: {N: {empty: false}}, fields: {eventId: "{E}", ticketId: "{T}", userId: u, price: "1.00"}}
 `;
 
   async function openGala(): Promise<Field> {

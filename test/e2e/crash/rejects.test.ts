@@ -85,7 +85,7 @@ test("a bad row whose corrected version was not entered yet does not count as se
     "tickets.config.yaml",
     `sources:
   box:
-    match: "box*"
+    match: [box.csv, box.rejects.csv]
     fields: {ticketId: "{Ticket}"}
     actions:
       - soldTicket: {fields: {eventId: E, userId: u, price: "1", orderTime: "1780000000"}}

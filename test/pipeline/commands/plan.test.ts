@@ -9,7 +9,7 @@ import { openFolder } from "../../support/folder.ts";
 
 const SIMPLE = `sources:
   guests:
-    match: "guests*.csv"
+    match: guests.csv
     fields: {eventId: e, ticketId: "{ID}"}
     skip: {Status: Deleted}
     actions:
@@ -111,7 +111,7 @@ describe("a file that no rule fits", () => {
     const text = "A,B\n1,2\n";
     expect((await reported("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
     expect((await reported("Report.csv", text, SIMPLE)).said).toContain(
-      'No source matches Report.csv (guests: "guests*.csv"). Give --source NAME, or widen match.',
+      'No source matches Report.csv (guests: "guests.csv"). Give --source NAME, or widen match.',
     );
   });
 
@@ -141,7 +141,7 @@ test("kinds are counted of what would be sent, and not of what was sent before",
 describe("what names a person is masked", () => {
   const CONFIG = `sources:
   guests:
-    match: "guests*.csv"
+    match: guests.csv
     columns: {family: [Surname, "Last name"], phone: 5}
     lookup: {member: {file: members.csv, where: {Card: "{Card no}"}}}
     expect: {Surname: [Meier-Schulze, Oberhuber]}
