@@ -16,6 +16,7 @@ import { OneTicketWatch } from "./one-ticket.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
+import { namesIn } from "./template.ts";
 import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
@@ -184,7 +185,10 @@ export class SourceMapper implements Mapper {
     const items = each.items(scope);
     if (items === undefined || items.length === 0) {
       this.#whyNothing ??= `nothing in ${each.by}`;
-      if (items !== undefined && !rule.isJudgedByItem) this.#findNothing(rule, each);
+      scope.enter(n, undefined, item);
+      const isTaken = !rule.isJudgedByItem || (!asksOwnItems(rule) && rule.when?.holds(scope) === true);
+      scope.enter(n, item, outer);
+      if (items !== undefined && isTaken) this.#findNothing(rule, each);
       return;
     }
     const isOnly = this.#program.each === undefined;
@@ -313,6 +317,10 @@ function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readon
   const isOnlyEvent = areOnlyEvents(drafts);
   return drafts.filter((draft) => isOnlyEvent || !registersEvent(draft.action) || faulty.includes(draft));
 }
+
+/** Whether its `when` asks an item of its own `each`; one of the outer is known also where that finds nothing. */
+const asksOwnItems = ({ when }: ActionRules): boolean =>
+  when?.looked.some(({ label }) => namesIn(label, []).some((name) => /^item(?:\.|$)/.test(name))) === true;
 
 const asksItems = ({ when }: ActionRules): boolean => when?.looked.some(({ isOfItem }) => isOfItem) === true;
 

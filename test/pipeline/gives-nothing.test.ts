@@ -48,7 +48,7 @@ actions:
     expect(text).toContain("each-empty: orders.json[0] item.tickets:");
   });
 
-  test.each(["when: {status: COMPLETED}", ""])(
+  test.each(["when: {status: COMPLETED}", "when: {status: COMPLETED, outer.event.id: E1}", ""])(
     "are invalid where a list is shorter than expected, or empty",
     async (sold) => {
       const rows = orders(order("COMPLETED", 3, ["T2"]), order("COMPLETED", 3, []), order("COMPLETED", 0, []));
