@@ -158,11 +158,12 @@ const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
 const goodsShown = ({ all }: Roles): readonly Comment[] =>
   all
     .filter(({ name, hasFewValues, values }) => says(name, "goods") && hasFewValues && values.size > 1)
-    .flatMap((goods) =>
-      comments(
-        `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, skip them: docs/mapping.md, Rows that give nothing`,
-      ),
-    );
+    .flatMap((goods) => {
+      const out = goods.name.startsWith("item.") ? "leave them out by when" : "skip them";
+      return comments(
+        `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, ${out}: docs/mapping.md, Rows that give nothing`,
+      );
+    });
 
 /** Lists that no rule looks into. */
 function listsShown({ otherLists }: Roles): readonly Comment[] {
