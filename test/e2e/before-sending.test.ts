@@ -156,7 +156,7 @@ describe("a proxy", () => {
       expect.stringContaining(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`),
     ]);
     const { stdout } = await place.tickets(["env", "playground"], { env });
-    expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +HTTPS_PROXY$/m);
+    expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +\(HTTPS_PROXY\)$/m);
     for (const NO_PROXY of ["*", "example.com", ".example.com:443", "x, *.example.com", "api.example.com."]) {
       const past = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY } });
       expect(past.stdout).not.toContain("proxy ");
