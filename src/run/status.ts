@@ -82,7 +82,7 @@ export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state ==
 export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   run.state === "closing" || counts.inDoubt + counts.refused > 0;
 
-/** What a person is told beside one run. */
+/** What a person reads beside one run. */
 type WithProblem<T> = T & Pick<Status, "problem">;
 
 /** @throws Failure `usage` where there is no such run, or no ledger. */
