@@ -2,7 +2,7 @@
 
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
-import type { Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
+import type { Actions, Corrected, Identity, Item, KnownAction, NewAction } from "./ledger.ts";
 import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
@@ -69,9 +69,10 @@ export async function deleteActions(
   session: Session,
   run: number,
   chunk: number,
-  actions: readonly (Identity & Pick<Origin, "digest">)[],
+  items: readonly Item[],
 ): Promise<void> {
-  if (actions.length === 0) return;
+  if (items.length === 0) return;
+  const actions = items.map(({ origin }) => origin);
   const digests = [...new Set(actions.flatMap(({ digest }) => digest ?? []))];
   if (digests.length > 0)
     await session.run(

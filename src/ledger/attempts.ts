@@ -4,10 +4,10 @@
  */
 
 import { EXIT_CODES } from "../failure.ts";
-import { mustPass, pass, readChunk, selectChunks } from "./chunk-life.ts";
+import { mustPass, pass, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
+import type { Attempt, Ended, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
 import type { Claim } from "./workers.ts";
 
@@ -20,9 +20,8 @@ export async function beginAttempt(
   const obstacle = claimed && (await obstacleTo(session, claimed));
   if (obstacle !== undefined) return { attempt: undefined, obstacle };
   const anew = { httpStatus: undefined, detail: undefined };
-  if (claimed === undefined) await mustPass(session, run, chunk, "intend", anew);
   // It may have been abandoned just now.
-  else if (!(await pass(session, run, chunk, "intend", anew))) return { attempt: undefined, obstacle: "waits" };
+  if (!(await pass(session, run, chunk, "intend", anew))) return { attempt: undefined, obstacle: "waits" };
   const { worker, fence } = claimed?.claim ?? {};
   const limit = claimed === undefined ? sql`NULL` : sql`${session.dialect.now} + ${claimed.limitMs}`;
   const attempt = await scalar<number>(
@@ -35,56 +34,31 @@ export async function beginAttempt(
 }
 
 /**
- * Ends the attempt under way, or the one that a worker says. Where that was given up before, its answer is kept for a person, and
- * decides nothing.
+ * Ends the attempt under way, or the one that a worker says.
  *
- * @param late the answer, what is said of it, and whether the service may have the actions.
- * @returns false where it was given up. Else nobody gives it up before the transaction ends.
+ * @returns false where no such attempt is under way. Else nobody gives it up before the transaction ends.
  */
-export async function endAttempt(
-  session: Session,
-  run: number,
-  chunk: number,
-  given: Given,
-  late: Late = { answer: given.raw, said: `a late answer says: ${given.class}`, mayBeTaken: given.raw !== undefined },
-): Promise<boolean> {
-  const { claim, attempt } = given;
-  if ((await noteEnd(session, run, chunk, given)) || claim === undefined) return true;
-  await keepLate(session, chunk, claim, attempt, late);
-  return false;
-}
-
-interface Late {
-  readonly answer: Uint8Array | undefined;
-  readonly said: string;
-  readonly mayBeTaken: boolean;
-}
-
-/** @returns false where no such attempt is under way. */
-async function noteEnd(
-  session: Session,
-  run: number,
-  chunk: number,
-  { at, class: meant, httpStatus, detail, raw, claim, attempt }: Given,
-): Promise<boolean> {
+export async function endAttempt(session: Session, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
+  const { chunk, at, class: meant, answers, httpStatus, detail, raw, claim, attempt } = ended;
+  const isDecided = answers?.every(({ outcome }) => outcome !== "in doubt") === true;
+  const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: isDecided ? undefined : raw });
   const which = claim === undefined ? sql`` : sql` AND attempt = ${attempt} AND fence = ${claim.fence}`;
-  const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: raw });
-  const ended = sql`UPDATE attempts SET ${end} WHERE run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
-  return (await session.run(ended)) === 1;
+  const where = sql`run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
+  return (await session.run(sql`UPDATE attempts SET ${end} WHERE ${where}`)) === 1;
 }
 
 const VANISHED = "the process ended before the answer came";
 
 /** What nobody can be waiting for any more is in doubt. */
-export async function doubtVanished(session: Session, run: number, at: string): Promise<readonly Chunk[]> {
+export async function doubtVanished(session: Session, run: number, at: string): Promise<number> {
   const over = sql`run = ${run} AND state = 'sending' AND NOT EXISTS (SELECT 1 FROM attempts
     WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${session.dialect.now})`;
-  const doubted: Chunk[] = [];
+  let doubted = 0;
   for (const { chunk } of await selectChunks(session, over)) {
     // Its answer may be stored just now.
-    if (!(await noteEnd(session, run, chunk, { at, class: "in doubt", detail: VANISHED }))) continue;
+    if (!(await endAttempt(session, run, { chunk, at, class: "in doubt", detail: VANISHED }))) continue;
     await mustPass(session, run, chunk, "doubt", { detail: VANISHED });
-    doubted.push(await readChunk(session, run, chunk));
+    doubted += 1;
   }
   return doubted;
 }
@@ -130,19 +104,21 @@ async function obstacleTo(
 }
 
 /**
- * Whoever decides about the chunk's actions hears of it. Those that are planned again, by somebody's word or in a database that
- * came back without the attempt, are in doubt once more if the service may have them.
+ * The answer to an attempt that was given up decides nothing; it is kept, and whoever decides about the chunk's actions hears of
+ * it. Those that are planned again, by somebody's word or in a database that came back without the attempt, are in doubt once
+ * more if the service may have them.
  */
-async function keepLate(
-  session: Session,
-  chunk: number,
-  { run, lane }: Claim,
-  attempt: number | undefined,
-  late: Late,
-): Promise<void> {
+export async function keepLate(session: Session, { run, lane }: Claim, late: Ended): Promise<void> {
   const { forUpdate } = session.dialect;
-  if (late.answer !== undefined)
-    await session.run(sql`UPDATE attempts SET answer = ${late.answer}
+  const { chunk, attempt, at, answers, httpStatus, raw } = late;
+  const accepted = answers?.filter(({ outcome }) => outcome === "accepted").length;
+  const mayBeTaken = answers?.some(({ outcome }) => outcome !== "rejected") ?? raw !== undefined;
+  const said =
+    answers === undefined
+      ? `a late answer says: ${late.class}`
+      : `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
+  if (raw !== undefined)
+    await session.run(sql`UPDATE attempts SET answer = ${raw}
       WHERE run = ${run} AND chunk = ${chunk} AND attempt = ${attempt} AND answer IS NULL`);
   // Whoever has claimed the lane since begins nothing of it until this is known.
   await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${forUpdate}`);
@@ -153,10 +129,10 @@ async function keepLate(
       AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${forUpdate}`,
   );
   for (const { chunk: part, state, detail } of parts) {
-    const all = detail === undefined ? late.said : `${detail}; ${late.said}`;
+    const all = detail === undefined ? said : `${detail}; ${said}`;
     if (state === "in doubt")
       await session.run(sql`UPDATE chunks SET detail = ${all} WHERE run = ${run} AND chunk = ${part}`);
-    else if (late.mayBeTaken) await pass(session, run, part, "doubtLate", { detail: all });
+    else if (mayBeTaken) await pass(session, run, part, "doubtLate", { detail: all });
   }
 }
 

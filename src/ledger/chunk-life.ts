@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Chunk, Item, Origin } from "./ledger.ts";
+import type { Chunk, Item, Origin, Outcomes } from "./ledger.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
 const COLUMNS = raw(
@@ -51,19 +51,21 @@ export async function mustPass(...step: Parameters<typeof pass>): Promise<void> 
   throw new Error(`chunk ${chunk} of run ${run} is ${state}, so it can't ${event}`);
 }
 
-type ChunkPlace = Pick<Chunk, "run" | "chunk" | "lane" | "stage" | "whole" | "first" | "state">;
+type ChunkPlace = Pick<Chunk, "run" | "chunk" | "lane" | "stage" | "whole" | "first" | "state"> &
+  Partial<Pick<Chunk, "detail">>;
 
 interface Content {
   readonly body: Uint8Array | undefined;
   readonly origins: readonly Origin[];
   readonly rows: readonly string[] | undefined;
+  readonly outcomes?: readonly Outcome[] | undefined;
 }
 
 /** Part of a transaction. */
 export async function insertChunk(
   session: Session,
   place: ChunkPlace,
-  { body, origins, rows }: Content,
+  { body, origins, rows, outcomes }: Content,
 ): Promise<void> {
   const { run, chunk } = place;
   const [packed, packedOrigins, texts] = await Promise.all([
@@ -71,9 +73,9 @@ export async function insertChunk(
     packOrigins(origins),
     rows && packJson(rows),
   ]);
-  const large = { sha256: body && sha256(body), origins: packedOrigins, texts, body: packed };
+  const large = { outcomes: outcomes && toStored(outcomes), origins: packedOrigins, texts };
   await session.run(insertInto("chunks", { ...place, count: origins.length }));
-  await session.run(insertInto("bodies", { run, chunk, ...large }));
+  await session.run(insertInto("bodies", { run, chunk, sha256: body && sha256(body), body: packed, ...large }));
 }
 
 /** As `Ledger.body` says. */
@@ -102,21 +104,34 @@ export async function readRequest(reader: Reader, run: number, chunk: number): P
   return body;
 }
 
+/** Of all its actions, where nothing else is stored. */
+const OTHERWISE: Readonly<Record<ChunkState, Item["outcome"]>> = {
+  planned: "not sent",
+  sending: "in doubt",
+  answered: "accepted",
+  split: "moved",
+  refused: "in doubt",
+  "in doubt": "in doubt",
+  settled: "settled",
+  abandoned: "not sent",
+};
+
 /** A chunk with all that is known of its actions but the request, by one statement. */
-export async function readWhole(session: Reader, run: number, chunk: number) {
+export async function readOutcomes(reader: Reader, run: number, chunk: number): Promise<Outcomes> {
   const row = await first<Chunk & { origins: Uint8Array; texts?: Uint8Array; outcomes?: string }>(
-    session,
+    reader,
     sql`SELECT ${COLUMNS}, origins, texts, outcomes FROM chunks JOIN bodies USING (run, chunk)
       WHERE ${ofChunk(run, chunk)}`,
   );
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   const { origins, texts, outcomes, ...of } = row;
-  return {
-    chunk: of,
-    origins: await unpackOrigins(origins),
-    outcomes: outcomes === undefined ? undefined : fromStored(outcomes),
-    rows: texts && ((await unpackJson(texts)) as readonly string[]), // by insertChunk
-  };
+  const stored = outcomes === undefined ? [] : fromStored(outcomes);
+  const items = (await unpackOrigins(origins)).map((origin, place): Item => {
+    const { outcome = OTHERWISE[of.state], promise, response } = stored[place] ?? {};
+    return { origin, place, outcome, promise, response };
+  });
+  const rows = texts && ((await unpackJson(texts)) as readonly string[]); // by insertChunk
+  return { chunk: of, items, rows };
 }
 
 /** Of all its actions. What was said of a doubt makes way for what a person says; rows that were accepted are not needed any more. */
@@ -131,16 +146,12 @@ export async function storeOutcomes(
   await session.run(sql`UPDATE bodies SET ${assigned(stored)} WHERE ${ofChunk(run, chunk)}`);
 }
 
-/** Nothing is known of its actions, or nothing came of them. */
-export async function dropOutcomes(session: Session, run: number, chunk: number): Promise<void> {
-  await session.run(sql`UPDATE bodies SET outcomes = NULL WHERE ${ofChunk(run, chunk)}`);
-}
-
 /**
  * Cuts parts out of a chunk. What the service said of a doubt goes with its actions.
  *
  * @param partOf the part, from 0, that the action at this place goes to; undefined for one that stays.
- * @param state of the parts. @returns their numbers.
+ * @param state of the parts. @param said of all its actions, and of the parts, where it is not stored yet.
+ * @returns the numbers of the parts.
  */
 export async function cut(
   session: Session,
@@ -148,42 +159,39 @@ export async function cut(
   chunk: number,
   partOf: (place: number) => number | undefined,
   state: ChunkState,
+  said: { readonly outcomes?: readonly Outcome[]; readonly detail?: string } = {},
 ): Promise<readonly number[]> {
-  const { chunk: parent, origins, outcomes, rows } = await readWhole(session, run, chunk);
+  const { chunk: parent, items, rows } = await readOutcomes(session, run, chunk);
+  const stored = items.some(({ response }) => response !== undefined) ? items : undefined;
+  const { outcomes = stored, detail } = said;
   const parts: number[][] = [];
-  for (const place of origins.keys()) {
+  for (const place of items.keys()) {
     const part = partOf(place);
     if (part === undefined) continue;
     parts[part] ??= [];
     parts[part].push(place);
   }
   const elements = elementsOf(await readRequest(session, run, chunk));
-  if (elements.length !== origins.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
+  if (elements.length !== items.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
   const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
   const made: number[] = [];
   for (const places of parts) {
     const number = (last ?? 0) + made.length + 1;
-    const kept = [...new Set(places.map((at) => origins[at]?.row ?? 0))];
+    const chosen = places.flatMap((at) => items[at]?.origin ?? []);
+    const kept = [...new Set(chosen.map(({ row }) => row))];
     const rowAt = new Map(kept.map((row, at) => [row, at]));
-    const chosen = places.flatMap((at) => origins[at] ?? []);
     const { lane, stage, whole, first: at } = parent;
     await insertChunk(
       session,
-      { run, chunk: number, lane, stage, whole, first: at + (places[0] ?? 0), state },
+      { run, chunk: number, lane, stage, whole, first: at + (places[0] ?? 0), state, detail },
       {
         body: Buffer.from(`[${places.map((at) => elements[at]).join(",")}]`),
         origins: chosen.map((origin) => ({ ...origin, row: rowAt.get(origin.row) ?? 0 })),
         rows: rows && kept.map((row) => rows[row] ?? ""),
+        outcomes: outcomes && places.flatMap((at) => outcomes[at] ?? []),
       },
     );
     await moveActions(session, run, chunk, number, chosen);
-    if (outcomes !== undefined)
-      await storeOutcomes(
-        session,
-        run,
-        number,
-        places.flatMap((at) => outcomes[at] ?? []),
-      );
     made.push(number);
   }
   return made;
@@ -203,9 +211,10 @@ export async function cutOut(
   const { count, state } = await readChunk(session, run, chunk);
   if (chosen.size === count) return chunk;
   // Nobody waits for the answer to what is left of a request.
+  if (state === "sending") await mustPass(session, run, chunk, "doubt");
   const kept = state === "sending" ? "in doubt" : state;
   const [part = chunk] = await cut(session, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
-  await mustPass(session, run, chunk, state === "in doubt" || state === "refused" ? "cut" : "split");
+  await mustPass(session, run, chunk, kept === "planned" ? "split" : "cut");
   return part;
 }
 
@@ -233,11 +242,7 @@ export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[
 }
 
 /** What became of an action, as it is stored. */
-export interface Outcome {
-  readonly outcome: Exclude<Item["outcome"], "not sent">;
-  readonly promise?: string | undefined;
-  readonly response?: string | undefined;
-}
+export type Outcome = Pick<Item, "outcome"> & Partial<Pick<Item, "promise" | "response">>;
 
 /** Of an action that was accepted, which most are, only the promise. */
 const toStored = (outcomes: readonly Outcome[]): string =>

@@ -26,7 +26,7 @@ export const TRANSITIONS = {
   intend: { from: ["planned"], to: "sending" },
   giveBack: { from: ["sending"], to: "planned" },
   answer: { from: ["sending"], to: "answered" },
-  split: { from: ["sending", "planned"], to: "split" },
+  split: { from: ["planned"], to: "split" },
   refuse: { from: ["sending"], to: "refused" },
   doubt: { from: ["sending"], to: "in doubt" },
   doubtLate: { from: ["planned"], to: "in doubt" },

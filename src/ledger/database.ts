@@ -9,8 +9,8 @@ export interface Session {
   all<T extends object>(statement: Sql): Promise<T[]>;
   /** @returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
-  /** Inserts rows. @param onConflict what stands behind them, such as `ON CONFLICT DO NOTHING`. @returns how many were inserted or changed. */
-  insert(table: string, rows: Rows, onConflict?: string): Promise<number>;
+  /** Inserts rows. @param onConflict what stands behind them, such as `ON CONFLICT DO NOTHING`. */
+  insert(table: string, rows: Rows, onConflict?: string): Promise<void>;
 }
 
 /** What it is asked beside a transaction is asked statement by statement. */

@@ -3,13 +3,12 @@
 import { elementsOf } from "../actions/json.ts";
 import { selectActions, selectBySubject } from "./actions.ts";
 import { selectAttempts } from "./attempts.ts";
-import { readBody } from "./chunk-life.ts";
+import { readBody, readOutcomes } from "./chunk-life.ts";
 import { type Reader, select } from "./database.ts";
 import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
 import { selectRuns } from "./runs.ts";
 import { selectSettlements } from "./settle.ts";
 import { type Sql, sql } from "./sql.ts";
-import { readOutcomes } from "./steps.ts";
 
 /** A chunk in which something of what is looked for may be; what was adopted has none. */
 type Spot = Pick<KnownAction, "run" | "chunk">;
@@ -22,9 +21,7 @@ export async function findAbout(reader: Reader, id: string): Promise<readonly Fo
   const found: FoundAction[] = [];
   for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
     const run = spot && runs.get(spot.run);
-    if (run === undefined) continue;
-    if (spot?.chunk !== undefined) found.push(...(await itemsIn(reader, run, spot.chunk, id)));
-    else found.push(...(await adoptedBy(reader, run, known)));
+    if (run !== undefined) found.push(...(await actionsIn(reader, run, spot?.chunk, known, id)));
   }
   return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
 }
@@ -51,35 +48,34 @@ const holdsPromise = (id: string): Sql =>
 const isAbout = ({ outcome, promise, origin: { subject, event } }: Item, id: string): boolean =>
   outcome !== "moved" && (promise === id || subject.slice(2) === id || event === id);
 
-/** Those actions of a chunk that are meant, with all that is known of them. */
-async function itemsIn(reader: Reader, run: Run, chunk: number, id: string): Promise<readonly FoundAction[]> {
-  const { number, run: runId, environment, inputs } = run;
-  const { chunk: of, items } = await readOutcomes(reader, number, chunk);
+/** Those actions of a chunk that are meant, or were adopted by the run, with all that is known of them. */
+async function actionsIn(
+  reader: Reader,
+  { number, run: runId, environment, inputs }: Run,
+  chunk: number | undefined,
+  known: readonly KnownAction[],
+  id: string,
+): Promise<readonly FoundAction[]> {
+  const of = { run: number, runId, environment, chunk };
+  const settlements = await selectSettlements(reader, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
+  if (chunk === undefined)
+    return known
+      .filter((action) => action.run === number && action.chunk === undefined)
+      .map(({ subject, kind, mark, place, position }) => ({
+        ...{ ...of, subject, kind, mark, place, position },
+        ...{ outcome: "adopted", attempts: [], settlements },
+      }));
+  const { chunk: whole, items } = await readOutcomes(reader, number, chunk);
   const meant = items.filter((item) => isAbout(item, id));
   if (meant.length === 0) return [];
   const body = elementsOf((await readBody(reader, number, chunk)) ?? Buffer.of());
   const attempts = await selectAttempts(reader, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
-  const settlements = await selectSettlements(reader, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
-  return meant.map(({ origin, place: at, outcome, promise, response }) => {
+  return meant.map(({ origin, place, outcome, promise, response }) => {
     const { subject, kind, mark, line, seq } = origin;
     return {
-      ...{ subject, kind, mark, run: number, runId, environment, chunk, place: at, line, outcome, promise, response },
-      ...{ position: { run: number, seq }, chunkState: of.state, source: inputs[origin.input]?.name },
-      ...{ json: body[at]?.toString(), answeredAt: of.answeredAt, attempts, settlements },
+      ...{ ...of, subject, kind, mark, place, line, outcome, promise, response, attempts, settlements },
+      ...{ position: { run: number, seq }, chunkState: whole.state, source: inputs[origin.input]?.name },
+      ...{ json: body[place]?.toString(), answeredAt: whole.answeredAt },
     };
   });
-}
-
-async function adoptedBy(
-  reader: Reader,
-  { number, environment }: Run,
-  known: readonly KnownAction[],
-): Promise<readonly FoundAction[]> {
-  const settlements = await selectSettlements(reader, sql`run = ${number} AND chunk IS NULL`);
-  return known
-    .filter(({ run, chunk }) => run === number && chunk === undefined)
-    .map(({ subject, kind, mark, run, runId, chunk, place, position }) => ({
-      ...{ subject, kind, mark, run, runId, environment, chunk, place, position },
-      ...{ outcome: "adopted", attempts: [], settlements },
-    }));
 }

@@ -3,12 +3,12 @@
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
 import { IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
-import { cutOut, insertChunk, selectChunks } from "./chunk-life.ts";
+import { cutOut, insertChunk, readOutcomes, selectChunks } from "./chunk-life.ts";
 import { type Database, type Session, scalar } from "./database.ts";
 import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { sql } from "./sql.ts";
-import { readOutcomes, storeAnswers } from "./steps.ts";
+import { storeAnswers } from "./steps.ts";
 
 /** As `Ledger.importRuns` says. */
 export const importRuns = (database: Database, runs: readonly ImportedRun[]): Promise<void> =>

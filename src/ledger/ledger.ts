@@ -324,10 +324,11 @@ export interface Output {
   readonly machine?: string | undefined;
 }
 
-/** Chunks of a run whose promises were appended to a file. */
+/** A chunk of a run whose promises were appended to a file. */
 export interface Written {
   readonly run: number;
-  readonly chunks: readonly number[];
+  readonly chunk: number;
+  /** The run's promises go to this file from now on. */
   readonly isNew: boolean;
 }
 
@@ -361,18 +362,22 @@ export type Answer =
   | { readonly outcome: "rejected"; readonly response: string }
   | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
 
-/** The worker's claim under which an attempt was made; without one, it is the only one under way. */
-interface Under {
+/** How an attempt ended. */
+export interface Ended {
+  readonly chunk: number;
+  /** The worker's claim under which it was made, and its number; without them, it is the only one under way. */
   readonly claim?: Claim | undefined;
   readonly attempt?: number | undefined;
-}
-
-export interface Answered extends Under {
-  readonly chunk: number;
-  readonly httpStatus: number;
   readonly at: string;
-  readonly answers: readonly Answer[];
-  /** As it came; kept where the attempt was given up before. */
+  /** What becomes of its chunk. */
+  readonly event: "answer" | "giveBack" | "refuse" | "doubt";
+  /** Of each action, in the order of the body: of event `answer` alone. */
+  readonly answers?: readonly Answer[] | undefined;
+  /** What the answer meant, or that none came: for people. */
+  readonly class: string;
+  readonly httpStatus?: number | undefined;
+  readonly detail?: string | undefined;
+  /** The answer as it came: it may hold promises. Kept where it leaves a doubt, or the attempt was given up before. */
   readonly raw?: Uint8Array | undefined;
 }
 
@@ -401,21 +406,10 @@ export interface Stepped {
    * `waitMs`: nobody sends before that.
    */
   readonly obstacle: "taken" | "waits" | { readonly rejected: number } | { readonly waitMs: number } | undefined;
-  /** False where the attempt had been given up before its answer came: it was kept for a person and decided nothing. */
+  /** False where the attempt had been given up before it ended: its answer was kept for a person and decided nothing. */
   readonly isStored: boolean;
-  /** Number of the chunk that holds the actions in doubt, where the answer left some. */
-  readonly doubt: number | undefined;
-}
-
-/** How an attempt ended. */
-export interface Given extends Under {
-  readonly at: string;
-  /** What the answer meant, or that none came: for people. */
-  readonly class: string;
-  readonly httpStatus?: number | undefined;
-  readonly detail?: string | undefined;
-  /** The answer as it came, where it does not say what became of each action: it may hold promises. */
-  readonly raw?: Uint8Array | undefined;
+  /** The chunk that holds the actions in doubt, where the answer left some. */
+  readonly doubt: Chunk | undefined;
 }
 
 export interface LockHolder {
@@ -491,23 +485,26 @@ export interface Chunks {
    */
   body(run: number, chunk: number): Promise<Uint8Array | undefined>;
   /**
-   * What became of a chunk and that the next is about to leave: one commit. Rejected actions are forgotten, row texts dropped where
-   * all was accepted. Actions that an answer leaves in doubt become a chunk of their own, in doubt.
+   * How the request of a chunk ended, and that the next is about to leave: one commit. Rejected actions are forgotten, row texts
+   * dropped where all was accepted. Actions that an answer leaves in doubt become a chunk of their own, in doubt.
    */
   advance(
     run: number,
-    step: { readonly answered?: Answered | undefined; readonly intent?: Intent | undefined },
+    step: { readonly ended?: Ended | undefined; readonly intent?: Intent | undefined },
   ): Promise<Stepped>;
-  /** Any other step of a chunk's life. @returns false where the attempt had been given up, and nothing changed. */
-  change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
   /**
-   * Cuts a chunk that is planned, or was found too large, into planned ones of at most so many actions; the whole run keeps to
-   * that from now on. @returns none where the attempt had been given up, or the claim on the lane of what is planned counts no
-   * more. @throws Failure `storage` where its body is damaged.
+   * Cuts a planned chunk into planned ones of at most so many actions; the whole run keeps to that from now on.
+   *
+   * @returns false where it is not planned any more, or the claim on its lane counts no more.
+   * @throws Failure `storage` where its body is damaged.
    */
-  split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
-  /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */
-  doubtVanished(run: number, at: string): Promise<readonly Chunk[]>;
+  split(run: number, chunk: number, most: number, claim?: Claim): Promise<boolean>;
+  /**
+   * What was being sent when its process died is in doubt from now on; where workers send, only once its time is over.
+   *
+   * @returns how many chunks.
+   */
+  doubtVanished(run: number, at: string): Promise<number>;
   attempts(run: number): Promise<readonly Attempt[]>;
   /** Of one chunk, whatever its state. */
   outcomes(run: number, chunk: number): Promise<Outcomes>;
@@ -553,7 +550,7 @@ export interface Notes {
   noteLearnt(learnt: Learnt): Promise<void>;
   output(path: string, machine?: string): Promise<Output | undefined>;
   outputsOf(run: number): Promise<readonly Output[]>;
-  /** What a file holds now: also the promises of these chunks, and with `isNew` it is the run's file from now on. */
+  /** What a file holds now. */
   noteOutput(output: Output, written?: Written): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */
   noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
@@ -561,11 +558,7 @@ export interface Notes {
   lastInvocation(commands: readonly string[], how?: "succeeded" | "worked"): Promise<Invocation | undefined>;
   /** Of these digests, those of warnings that an earlier invocation showed. */
   reported(digests: readonly string[]): Promise<ReadonlySet<string>>;
-}
-
-/** What the service says of promises when it is asked. */
-export interface Statuses {
-  /** What was last said of a chunk's promises, by the places of their actions. */
+  /** What the service last said of a chunk's promises, by the places of their actions. */
   statuses(run: number, chunk: number): Promise<ReadonlyMap<number, string>>;
   noteStatuses(
     run: number,
@@ -575,7 +568,7 @@ export interface Statuses {
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
 }
 
-export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions, Notes, Statuses {
+export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions, Notes {
   /** For people; without user and password. */
   readonly place: string;
   /** Of this database, from its making on. */

@@ -3,7 +3,7 @@
 import { EXIT_CODES } from "../failure.ts";
 import { noteCorrected } from "./actions.ts";
 import { type Database, type Reader, type Session, select } from "./database.ts";
-import type { Guard, Invocation, Learnt, Notes, Output, Statuses } from "./ledger.ts";
+import type { Guard, Invocation, Learnt, Notes, Output } from "./ledger.ts";
 import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
@@ -56,9 +56,8 @@ export const noteMethods = (database: Database): Notes => ({
       const row = { machine, path, kind, length, mtimeNs, digest, run: output.run, input };
       await session.run(insertInto("outputs", row, ["machine", "path"]));
       if (written === undefined) return;
-      const { run, chunks, isNew } = written;
-      const those = sql`SELECT chunk FROM ${listOf("chunk", "int", chunks)} AS written`;
-      await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk IN (${those})`);
+      const { run, chunk, isNew } = written;
+      await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
       if (isNew) await session.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
     }),
 
@@ -93,10 +92,7 @@ export const noteMethods = (database: Database): Notes => ({
     const shown = sql`SELECT digest FROM warnings WHERE digest IN (${wanted})`;
     return new Set((await database.all<{ digest: string }>(shown)).map(({ digest }) => digest));
   },
-});
 
-/** What the service said about promises when it was asked. Nothing else reads it. */
-export const statusMethods = (database: Database): Statuses => ({
   statuses: async (run, chunk) => {
     const rows = await database.all<{ place: number; status: string }>(
       sql`SELECT place, status FROM statuses WHERE run = ${run} AND chunk = ${chunk}`,

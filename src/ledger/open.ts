@@ -8,7 +8,7 @@ import { findAbout } from "./find.ts";
 import { importLines, importRuns } from "./import.ts";
 import { workersOf } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
-import { noteMethods, statusMethods } from "./notes.ts";
+import { noteMethods } from "./notes.ts";
 import type { ServerOptions } from "./postgres-connection.ts";
 import { runMethods } from "./runs.ts";
 import { settleMethods } from "./settle.ts";
@@ -61,7 +61,6 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...settleMethods(database),
       ...actionMethods(database),
       ...noteMethods(database),
-      ...statusMethods(database),
       about: (id) => findAbout(database, id),
       importRuns: (runs) => importRuns(database, runs),
       importActions: (lines) => importLines(database, lines),

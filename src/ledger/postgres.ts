@@ -97,9 +97,9 @@ export class Postgres implements Database {
       dialect: this.dialect,
       all: async <T extends object>(statement: Sql) => (await this.#reply(statement)).rows as T[], // see Session
       run: async (statement) => (await this.#reply(statement)).changes,
-      insert: (table, rows, onConflict = "") => {
+      insert: async (table, rows, onConflict = "") => {
         const into = raw(`INSERT INTO ${table} (${Object.keys(rows.columns).join(", ")})`);
-        return this.#session.run(sql`${into} SELECT * FROM ${rows} AS given ${raw(onConflict)}`);
+        await this.#reply(sql`${into} SELECT * FROM ${rows} AS given ${raw(onConflict)}`);
       },
     };
   }

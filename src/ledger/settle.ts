@@ -1,12 +1,12 @@
 /** What a person says of chunks in doubt, and of a whole run. */
 
 import { overwrites } from "../actions/marks.ts";
-import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { deleteActions } from "./actions.ts";
+import { cut, cutOut, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
-import type { By, Origin, Settlement, Settling } from "./ledger.ts";
+import type { By, Item, Settlement, Settling } from "./ledger.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
-import { forget, planAgain, storeSettled } from "./steps.ts";
 
 export const settleMethods = (database: Database): Settling => ({
   settle: (run, chunk, decision, by, most) =>
@@ -19,8 +19,8 @@ export const settleMethods = (database: Database): Settling => ({
       }
       if (!(await decide(session, run, settled, decision, by))) return undefined;
       await noteSettlement(session, run, settled, decision, by);
-      const { origins } = await readWhole(session, run, settled);
-      const late = await closeLate(session, run, origins);
+      const { items } = await readOutcomes(session, run, settled);
+      const late = await closeLate(session, run, items);
       await database.wake(session);
       return { settled, rest, late };
     }),
@@ -39,6 +39,7 @@ export const settleMethods = (database: Database): Settling => ({
   settlements: (run) => selectSettlements(database, sql`run = ${run}`),
 });
 
+/** @returns false if it waits for no decision any more. */
 async function decide(
   session: Session,
   run: number,
@@ -48,10 +49,39 @@ async function decide(
 ): Promise<boolean> {
   if (decision === "sent") return await storeSettled(session, run, chunk, at);
   const state = await scalar<string>(session, sql`SELECT state FROM runs WHERE number = ${run}`);
-  if (state === "open") return await planAgain(session, run, chunk);
+  if (state === "open") return await emptied(session, run, chunk, "settleNotSent");
   // It is closed once more, until its rejects are written.
   await session.run(sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'abandoned'`);
   return await forget(session, run, chunk, "dropDoubt");
+}
+
+/** The service has all of it. */
+async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
+  if (!(await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
+  const { items } = await readOutcomes(session, run, chunk);
+  const settled = items.map(({ response }) => ({ outcome: "settled", response }) as const);
+  await storeOutcomes(session, run, chunk, settled);
+  return true;
+}
+
+/** Its actions will not be sent, and may be sent by another run. */
+async function forget(
+  session: Session,
+  run: number,
+  chunk: number,
+  event: "abandon" | "dropDoubt",
+  why?: string,
+): Promise<boolean> {
+  if (!(await emptied(session, run, chunk, event, why === undefined ? {} : { detail: why }))) return false;
+  await deleteActions(session, run, chunk, (await readOutcomes(session, run, chunk)).items);
+  return true;
+}
+
+/** What the service said of its actions counts no more. */
+async function emptied(...[session, run, chunk, ...step]: Parameters<typeof pass>): Promise<boolean> {
+  if (!(await pass(session, run, chunk, ...step))) return false;
+  await session.run(sql`UPDATE bodies SET outcomes = NULL WHERE run = ${run} AND chunk = ${chunk}`);
+  return true;
 }
 
 /** Part of a transaction. */
@@ -83,12 +113,11 @@ const WHY = "a later one of its ticket or event was accepted.";
  * What the service does not have is not sent behind a later action of its kind and ticket that was accepted: it would undo that
  * one. Closes what is planned of the run and stands before such; the others of a chunk stay planned, in one of their own.
  *
- * @param origins of what a person has just decided about. @returns how many actions are closed.
+ * @param items what a person has just decided about. @returns how many actions are closed.
  */
-async function closeLate(session: Session, run: number, origins: readonly Origin[]): Promise<number> {
-  const keys = new Map(
-    origins.filter(({ kind }) => overwrites(kind)).map((origin) => [keyOf(origin), [origin.subject, origin.kind]]),
-  );
+async function closeLate(session: Session, run: number, items: readonly Item[]): Promise<number> {
+  const overwriting = items.map(({ origin }) => origin).filter(({ kind }) => overwrites(kind));
+  const keys = new Map(overwriting.map((origin) => [keyOf(origin), [origin.subject, origin.kind]]));
   if (keys.size === 0) return 0;
   const wanted = { columns: { subject: "text", kind: "text" }, rows: [...keys.values()] } as const;
   const found = await select<Found>(

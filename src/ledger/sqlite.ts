@@ -196,16 +196,14 @@ class Sqlite implements Database {
     return this.#prepared(textOf(statement, placeOf))[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
   }
 
-  #insert(table: string, { columns, rows }: Rows, onConflict = ""): number {
+  #insert(table: string, { columns, rows }: Rows, onConflict = ""): void {
     const names = Object.keys(columns);
     const row = `(${names.map(() => "?").join(", ")})`;
-    let changes = 0;
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
       const some = rows.slice(from, from + ROWS_AT_ONCE);
       const text = `INSERT INTO ${table} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
-      changes += Number(this.#prepared(text).run(...some.flat()).changes);
+      this.#prepared(text).run(...some.flat());
     }
-    return changes;
   }
 
   /** Nobody else sends. */

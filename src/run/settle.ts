@@ -73,7 +73,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
       if (!(await close(context, session, run, options))) return { kind: "stays open" };
       break;
     default: {
-      const isUnseen = open.length > 1 || vanished.length > 0 || (await isInFlight(ledger, run));
+      const isUnseen = open.length > 1 || vanished > 0 || (await isInFlight(ledger, run));
       if (only === undefined && isUnseen) throw unseen(run, open, decision, environment);
       await decide(context, session, run, { ...options, decision }, chosen);
     }

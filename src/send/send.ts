@@ -1,7 +1,7 @@
 /** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
 
 import { crashPoint } from "../disk/crash-points.ts";
-import type { Answered, Chunk, Given, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
+import type { Answer, Chunk, Ended, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { cleanText } from "../text.ts";
 import { type Reading, readExchange, toBeEchoed } from "./answer.ts";
@@ -90,7 +90,7 @@ export interface Lane {
 /** An answer that is not stored yet. */
 interface Previous {
   readonly chunk: Chunk;
-  readonly answered: Answered;
+  readonly ended: Ended & { readonly answers: readonly Answer[] };
 }
 
 /** How long after a vanished worker's request its chunk is left alone. */
@@ -159,7 +159,7 @@ async function store(way: Way): Promise<LaneEnd | undefined> {
   const { previous } = way;
   way.previous = undefined;
   if (previous === undefined) return undefined;
-  return afterStored(way, previous, await way.ledger.advance(way.run, { answered: previous.answered }));
+  return afterStored(way, previous, await way.ledger.advance(way.run, { ended: previous.ended }));
 }
 
 /** In one commit with the last answer, whose promises are written while the request flies. */
@@ -174,7 +174,7 @@ async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writ
     at: new Date().toISOString(),
     claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), mostRejected, shareMs },
   };
-  const step = await ledger.advance(run, { answered: previous?.answered, intent });
+  const step = await ledger.advance(run, { ended: previous?.ended, intent });
   way.previous = undefined;
   const writing = previous === undefined ? Promise.resolve(undefined) : afterStored(way, previous, step);
   // What goes wrong meanwhile must not cost the answer that comes: it is heard after that. Unheard it would end the process.
@@ -198,9 +198,7 @@ async function lookAhead(way: Way): Promise<Request | LaneEnd> {
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   const { chunk } = next;
   if (chunk.count <= common.mostActions) return next;
-  const given = { at: new Date().toISOString(), class: "too large", claim };
-  const parts = await ledger.split(run, chunk.chunk, common.mostActions, given);
-  return parts.length === 0 ? { kind: "taken" } : await lookAhead(way);
+  return (await ledger.split(run, chunk.chunk, common.mostActions, claim)) ? await lookAhead(way) : { kind: "taken" };
 }
 
 /** @returns undefined where it only has to wait, before it looks again. */
@@ -214,20 +212,18 @@ function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | u
 
 /** Reports a stored answer, and writes its promises. */
 async function afterStored(
-  { ledger, run, happened, writePromises }: Sending,
-  { chunk, answered }: Previous,
-  { isStored, doubt }: { readonly isStored: boolean; readonly doubt: number | undefined },
+  { happened, writePromises }: Sending,
+  { chunk, ended }: Previous,
+  { isStored, doubt }: Stepped,
 ): Promise<LaneEnd | undefined> {
   if (!isStored) {
-    happened({ kind: "answer came late", chunk, said: `HTTP ${answered.httpStatus}` });
+    happened({ kind: "answer came late", chunk, said: `HTTP ${ended.httpStatus}` });
     return { kind: "taken" };
   }
-  const of = (outcome: string): number => answered.answers.filter((each) => each.outcome === outcome).length;
+  const of = (outcome: string): number => ended.answers.filter((each) => each.outcome === outcome).length;
   happened({ kind: "chunk answered", chunk, accepted: of("accepted"), rejected: of("rejected") });
   await writePromises(chunk.chunk);
-  if (doubt === undefined) return undefined;
-  const [found] = (await ledger.chunks(run, { states: ["in doubt"] })).filter((each) => each.chunk === doubt);
-  return { kind: "in doubt", chunk: found ?? chunk, detail: found?.detail ?? "", body: "" };
+  return doubt && { kind: "in doubt", chunk: doubt, detail: doubt.detail ?? "", body: "" };
 }
 
 /** Posts the request. Where another machine waits for its end, not a byte leaves after its time. */
@@ -260,64 +256,53 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 
 /** Notes what became of the chunk, unless its answer waits for the next intent. */
 async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<Concluded> {
-  if (reading.kind === "decided") return decided(way, made, reading);
-  const { ledger, run, environment, claim } = way;
+  if (reading.kind === "decided") return decided(way, made, reading.items);
+  const { ledger, run, environment, common, claim } = way;
   const { chunk, exchange, attempt, at } = made;
   const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
-  const given: Given = {
-    ...{ at, class: reading.kind, httpStatus, detail: "detail" in reading ? withBody(reading) : undefined },
-    ...{ claim, attempt },
-  };
-  if (reading.kind === "too large") return tooLarge(way, made, given);
+  if (reading.kind === "too large" && chunk.count === 1) return decided(way, made, [TOO_LARGE]);
   const whole = environment.refusalsAreWhole;
   const [event, kept] =
     reading.kind === "in doubt"
       ? (["doubt", raw?.subarray(0, MOST_KEPT_BYTES)] as const)
       : ([reading.kind === "refused" && !whole ? "refuse" : "giveBack", undefined] as const);
+  const detail = "detail" in reading ? withBody(reading) : undefined;
+  const ended = { chunk: chunk.chunk, claim, attempt, at, event, class: reading.kind, httpStatus, detail, raw: kept };
   // Committed before any wait.
-  const isNoted = await ledger.change(run, chunk.chunk, event, { ...given, raw: kept });
-  if (!isNoted) return { stop: { kind: "taken" } };
+  const { isStored } = await ledger.advance(run, { ended });
+  if (!isStored) return { stop: { kind: "taken" } };
+  if (reading.kind === "too large") {
+    common.mostActions = Math.min(common.mostActions, Math.ceil(chunk.count / 2));
+    return {};
+  }
   if (!("body" in reading)) return { retry: { chunk, ...reading } };
-  const { kind, detail, body } = reading;
-  return { stop: kind === "refused" ? { kind, whole, chunk, detail, body } : { kind, chunk, detail, body } };
+  const { kind, body } = reading;
+  const said = { chunk, detail: reading.detail, body };
+  return { stop: kind === "refused" ? { kind, whole, ...said } : { kind, ...said } };
 }
 
 /** The answer says what became of every action. */
 function decided(
   { common, claim }: Way,
   { chunk, attempt, exchange, at }: AttemptMade,
-  { items }: Extract<Reading, { kind: "decided" }>,
+  answers: readonly Answer[],
 ): Concluded {
   common.answers += 1;
-  common.rejected += items.filter(({ outcome }) => outcome === "rejected").length;
+  common.rejected += answers.filter(({ outcome }) => outcome === "rejected").length;
   const [httpStatus, body] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [200];
   const raw = claim === undefined ? undefined : body;
+  const made = { chunk: chunk.chunk, claim, attempt, at, httpStatus, raw };
   return {
-    previous: {
-      chunk,
-      answered: { chunk: chunk.chunk, attempt, httpStatus, at, claim, answers: items, raw },
-    },
-    isUrgent: items.some(({ outcome }) => outcome === "in doubt"),
+    previous: { chunk, ended: { ...made, event: "answer", class: "answered", answers } },
+    isUrgent: answers.some(({ outcome }) => outcome === "in doubt"),
   };
 }
 
-/** Halves of the chunk are sent. One action that is too large alone is rejected. */
-async function tooLarge(
-  { ledger, run, common, claim }: Way,
-  { chunk, attempt, at }: AttemptMade,
-  given: Given,
-): Promise<Concluded> {
-  if (chunk.count === 1) {
-    common.rejected += 1;
-    const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
-    const answers = [{ outcome: "rejected", response }] as const;
-    return { previous: { chunk, answered: { chunk: chunk.chunk, attempt, httpStatus: 413, at, claim, answers } } };
-  }
-  const most = Math.ceil(chunk.count / 2);
-  common.mostActions = Math.min(common.mostActions, most);
-  const parts = await ledger.split(run, chunk.chunk, most, given);
-  return parts.length === 0 ? { stop: { kind: "taken" } } : {};
-}
+/** Of one action that is too large alone. */
+const TOO_LARGE: Answer = {
+  outcome: "rejected",
+  response: JSON.stringify({ status: "too large", message: "HTTP 413" }),
+};
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
 async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {

@@ -64,7 +64,7 @@ export async function openPromiseFile(of: PromisesOf, named: string): Promise<Pr
   opened.defer(() => file[Symbol.asyncDispose]());
   const append = async (chunk: number): Promise<void> => {
     const lines = promiseLines(await ledger.outcomes(run.number, chunk), style);
-    const written = { run: run.number, chunks: [chunk] };
+    const written = { run: run.number, chunk };
     try {
       await file.append(lines, { ...written, isNew: file.path !== known });
     } catch (cause) {
@@ -141,7 +141,7 @@ export function openPromiseStream(options: {
     if (file === undefined && !stream.destroyed) {
       try {
         await handOver(promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, undefined, false)));
-        const written = { run: run.number, chunks: [chunk], isNew: false };
+        const written = { run: run.number, chunk, isNew: false };
         return await ledger.noteOutput(STANDARD_OUTPUT, written);
       } catch (cause) {
         if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? ""))

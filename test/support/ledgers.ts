@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
-import type { Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
+import type { Ended, Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
 import { openFolder } from "./folder.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
@@ -120,5 +120,11 @@ export async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 export async function enter(ledger: Ledger, run: NewRun, plan: Planned): Promise<number> {
   return await ledger.enterRun(run, each(plan.chunks), each([plan.actions]));
 }
+
+/** How the request of a chunk ends. */
+export const ending = (event: Ended["event"], of: Partial<Ended> = {}): Ended => ({
+  ...{ chunk: 1, at: at(2), event, class: event === "answer" ? "answered" : event },
+  ...of,
+});
 
 export const promise = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;

@@ -18,7 +18,7 @@ const LIFE: Readonly<Record<ChunkEvent, string>> = {
   intend: "planned → sending",
   giveBack: "sending → planned",
   answer: "sending → answered",
-  split: "sending planned → split",
+  split: "planned → split",
   refuse: "sending → refused",
   doubt: "sending → in doubt",
   doubtLate: "planned → in doubt",

@@ -1,7 +1,18 @@
 import { expect, test } from "vitest";
 import { withNul, withoutNul } from "../../../src/actions/nul.ts";
 import type { Answer, Ledger, Output } from "../../../src/ledger/ledger.ts";
-import { at, bodyOf, describeBoth, each, enter, newRun, planned, promise, SERVICE } from "../../support/ledgers.ts";
+import {
+  at,
+  bodyOf,
+  describeBoth,
+  each,
+  ending,
+  enter,
+  newRun,
+  planned,
+  promise,
+  SERVICE,
+} from "../../support/ledgers.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
 const REJECTED: Answer = { outcome: "rejected", response: '{"status":"ticket_exists"}' };
@@ -12,9 +23,7 @@ const BY = { who: "ops", at: at(9), reason: "looked it up" };
 async function send(ledger: Ledger, run: number, answers: readonly Answer[]) {
   const { chunk } = (await ledger.nextChunk(run, 1))?.chunk ?? expect.fail("nothing is left to send");
   const { attempt = 0 } = await ledger.advance(run, { intent: { chunk, at: at(1) } });
-  return await ledger.advance(run, {
-    answered: { chunk, attempt, httpStatus: 200, at: at(2), answers },
-  });
+  return await ledger.advance(run, { ended: ending("answer", { chunk, attempt, httpStatus: 200, answers }) });
 }
 
 const states = async (ledger: Ledger, run: number) =>
@@ -93,7 +102,7 @@ describeBoth("a run", (newPlace, it) => {
     expect(await ledger.counts(run)).toMatchObject({ inFlight: 2, inDoubt: 0 });
     const answers = [accepted(1), accepted(2)];
     const two = await ledger.advance(run, {
-      answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers },
+      ended: ending("answer", { attempt: 1, httpStatus: 200, answers }),
       intent: { chunk: 2, at: at(2) },
     });
     expect(two.attempt).toBe(1);
@@ -107,7 +116,7 @@ describeBoth("a run", (newPlace, it) => {
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 1 1", "t:b sent 1 0", "t:c pending 2 0"]);
     expect(await ledger.endRun(run, { exitCode: 0, at: at(3) })).toBe(false);
     await ledger.advance(run, {
-      answered: { chunk: 2, attempt: 1, httpStatus: 200, at: at(3), answers: [accepted(3)] },
+      ended: ending("answer", { chunk: 2, attempt: 1, httpStatus: 200, at: at(3), answers: [accepted(3)] }),
     });
     expect(await ledger.endRun(run, { exitCode: 0, at: at(4) })).toBe(true);
     expect(await ledger.counts(run)).toMatchObject({ accepted: 3, total: 3, decidedChunks: 2 });
@@ -134,7 +143,7 @@ describeBoth("a run", (newPlace, it) => {
   it("has a chunk of its own for what an answer leaves in doubt", async (ledger) => {
     const sales = [{ id: "a" }, { id: "b", price: "19.00" }, { id: "c" }];
     const run = await enter(ledger, newRun(), planned([{ sales }]));
-    const { doubt = 0 } = await send(ledger, run, [accepted(1), DOUBT, accepted(3)]);
+    const doubt = (await send(ledger, run, [accepted(1), DOUBT, accepted(3)])).doubt?.chunk ?? 0;
     expect(await states(ledger, run)).toEqual(["1 answered 2", "2 in doubt 1"]);
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 1 0", "t:b pending 2 0", "t:c sent 1 2"]);
     expect(Buffer.from((await ledger.body(run, doubt)) ?? "").toString()).toBe(bodyOf([{ id: "b", price: "19.00" }]));
@@ -156,7 +165,7 @@ describeBoth("a run", (newPlace, it) => {
     const { open } = await newPlace();
     const ledger = await open();
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }] }]));
-    const { doubt = 0 } = await send(ledger, run, [accepted(1), DOUBT]);
+    const doubt = (await send(ledger, run, [accepted(1), DOUBT])).doubt?.chunk ?? 0;
     expect(await ledger.settle(run, doubt, decision, BY)).toEqual({ settled: doubt, rest: undefined, late: 0 });
     expect((await states(ledger, run))[1]).toBe(`2 ${state}`);
     expect(await known(ledger, "b")).toEqual(actions);
@@ -168,7 +177,7 @@ describeBoth("a run", (newPlace, it) => {
   it("takes a person's word about the first actions of a doubt alone", async (ledger) => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
-    await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
+    await ledger.advance(run, { ended: ending("doubt") });
     expect(await ledger.settle(run, 1, "sent", BY, 1)).toEqual({ settled: 2, rest: 3, late: 0 });
     expect(await states(ledger, run)).toEqual(["1 split 3", "2 settled 1", "3 in doubt 2"]);
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 2 0", "t:b pending 3 0", "t:c pending 3 1"]);
@@ -178,7 +187,10 @@ describeBoth("a run", (newPlace, it) => {
     const sales = ["e", "d", "c", "b", "a"].map((id) => ({ id }));
     const run = await enter(ledger, newRun(), planned([{ sales }, { sales: [{ id: "z" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
-    const parts = await ledger.split(run, 1, 2, { at: at(2), class: "too large", httpStatus: 413 });
+    await ledger.advance(run, { ended: ending("giveBack", { class: "too large", httpStatus: 413 }) });
+    expect(await ledger.split(run, 1, 2)).toBe(true);
+    expect(await ledger.split(run, 1, 2)).toBe(false);
+    const parts = (await ledger.chunks(run)).filter(({ chunk }) => chunk > 2);
     expect(parts.map(({ chunk, count, whole, state }) => [chunk, count, whole, state])).toEqual([
       [3, 2, 1, "planned"],
       [4, 2, 1, "planned"],
@@ -195,12 +207,12 @@ describeBoth("a run", (newPlace, it) => {
   it("is given back, refused or in doubt as its attempt ends", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
-    await ledger.change(run, 1, "giveBack", { at: at(2), class: "not taken", httpStatus: 429 });
+    await ledger.advance(run, { ended: ending("giveBack", { class: "not taken", httpStatus: 429 }) });
     expect(await ledger.advance(run, { intent: { chunk: 1, at: at(3) } })).toMatchObject({ attempt: 2 });
-    await ledger.change(run, 1, "refuse", { at: at(4), class: "refused", httpStatus: 400, detail: "no" });
+    await ledger.advance(run, { ended: ending("refuse", { class: "refused", httpStatus: 400, detail: "no" }) });
     expect(await ledger.chunks(run, { states: ["refused"] })).toMatchObject([{ httpStatus: 400, detail: "no" }]);
     expect((await ledger.attempts(run)).map((each) => each.class)).toEqual(["not taken", "refused"]);
-    await expect(ledger.change(run, 2, "doubt", { at: at(5), class: "in doubt" })).rejects.toThrow(
+    await expect(ledger.advance(run, { ended: ending("doubt", { chunk: 2 }) })).rejects.toThrow(
       "chunk 2 of run 1 is planned, so it can't doubt",
     );
   });
@@ -211,9 +223,8 @@ describeBoth("a run", (newPlace, it) => {
     await ledger[Symbol.asyncDispose]();
     const again = await open();
     expect(await again.counts(run)).toMatchObject({ inFlight: 2, inDoubt: 0 });
-    expect((await again.doubtVanished(run, at(5))).map(({ chunk, state }) => [chunk, state])).toEqual([
-      [1, "in doubt"],
-    ]);
+    expect(await again.doubtVanished(run, at(5))).toBe(1);
+    expect(await states(again, run)).toEqual(["1 in doubt 2", "2 planned 1"]);
     expect(await again.counts(run)).toMatchObject({ inFlight: 0, inDoubt: 2 });
     expect(await again.endRun(run, { exitCode: 6, at: at(6) })).toBe(false);
   });
@@ -223,7 +234,7 @@ describeBoth("a run", (newPlace, it) => {
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     expect(await ledger.abandon(run, BY)).toBe(1);
     expect((await ledger.runs({ states: ["closing"] })).length).toBe(1);
-    await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
+    await ledger.advance(run, { ended: ending("doubt") });
     expect(await ledger.abandon(run, BY)).toBe(0);
     expect(await states(ledger, run)).toEqual(["1 in doubt 2", "2 abandoned 1"]);
     expect(await known(ledger, "a", "c")).toEqual(["t:a pending 1 1"]);
@@ -384,7 +395,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
       ...{ length: 200, mtimeNs: "17", digest: "ab", run: undefined, input: undefined, machine: undefined },
     };
     expect((await ledger.chunks(run, { unwritten: true })).map(({ chunk }) => chunk)).toEqual([1]);
-    await ledger.noteOutput(output, { run, chunks: [1], isNew: true });
+    await ledger.noteOutput(output, { run, chunk: 1, isNew: true });
     await ledger.advance(run, { intent: { chunk: 2, at: at(3) } });
     expect(await ledger.output(output.path)).toEqual(output);
     expect(await ledger.chunks(run, { unwritten: true })).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/ledger/ledger.ts";
-import { at, describeBoth, each, enter, newRun, planned, promise } from "../../support/ledgers.ts";
+import { at, describeBoth, each, ending, enter, newRun, planned, promise } from "../../support/ledgers.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
 
@@ -22,7 +22,7 @@ async function linesOf(ledger: Ledger): Promise<readonly ImportedLine[]> {
 
 async function send(ledger: Ledger, run: number, chunk: number, answers: readonly Answer[]): Promise<void> {
   const { attempt = 0 } = await ledger.advance(run, { intent: { chunk, at: at(1) } });
-  await ledger.advance(run, { answered: { chunk, attempt, httpStatus: 200, at: at(2), answers } });
+  await ledger.advance(run, { ended: ending("answer", { chunk, attempt, httpStatus: 200, answers }) });
 }
 
 /** Two runs: accepted, rejected, settled by a person; what the first rejected is accepted by the second. */
@@ -34,7 +34,7 @@ async function fill(ledger: Ledger): Promise<void> {
   );
   await send(ledger, first, 1, [accepted(1), { outcome: "rejected", response: '{"status":"no"}' }]);
   await ledger.advance(first, { intent: { chunk: 2, at: at(1) } });
-  await ledger.change(first, 2, "doubt", { at: at(2), class: "in doubt" });
+  await ledger.advance(first, { ended: ending("doubt", { chunk: 2 }) });
   await ledger.settle(first, 2, "sent", { who: "ops", at: at(3), reason: undefined });
   const plan = planned([{ sales: [{ id: "a", price: "20" }, { id: "d" }] }]);
   const inputs = [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }];
@@ -122,9 +122,9 @@ describeBoth("an import of promises files", (newPlace) => {
       const number = await enter(lost, run, plan);
       await enter(older, run, plan);
       if (state !== "planned") await older.advance(number, { intent: { chunk: 1, at: at(1) } });
-      if (state === "refused") await older.change(number, 1, "refuse", { at: at(2), class: "refused" });
-      if (state === "in doubt") await older.change(number, 1, "doubt", { at: at(2), class: "in doubt" });
-      await lost.split(number, 1, 2, { at: at(1), class: "too large" });
+      if (state === "refused") await older.advance(number, { ended: ending("refuse") });
+      if (state === "in doubt") await older.advance(number, { ended: ending("doubt") });
+      await lost.split(number, 1, 2);
       await send(lost, number, 2, [accepted(1), accepted(2)]);
       await send(lost, number, 3, [accepted(3)]);
       const [first = [], second = []] = [(await linesOf(lost)).slice(0, 2), (await linesOf(lost)).slice(2)];

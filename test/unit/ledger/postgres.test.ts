@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from "vitest";
 import type { Answer, Ledger } from "../../../src/ledger/ledger.ts";
-import { at, enter, newRun, type Place, planned, promise, toPlace } from "../../support/ledgers.ts";
+import { at, ending, enter, newRun, type Place, planned, promise, toPlace } from "../../support/ledgers.ts";
 import {
   NEEDS_POSTGRES,
   type PostgresServer,
@@ -297,7 +297,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
         intent: { chunk, at: at(1), claim: { claim: of, limitMs: LONG_MS, mostRejected: 1, shareMs: 0 } },
       });
     const answer = (answers: readonly Answer[], raw?: Buffer) =>
-      one.advance(run, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers, raw, claim } });
+      one.advance(run, { ended: ending("answer", { attempt: 1, httpStatus: 200, answers, raw, claim }) });
     const states = async () => (await other.chunks(run)).map(({ state }) => state);
     return { server, schema: seat.schema, one, other, first, second, run, claim, begin, answer, states };
   }
@@ -313,7 +313,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await second.take(1)).toBeUndefined();
     await server.query(`UPDATE ${schema}.attempts SET limit_ms = 1`);
     await server.query(ended);
-    expect(await other.doubtVanished(run, at(2))).toHaveLength(1);
+    expect(await other.doubtVanished(run, at(2))).toBe(1);
     await vi.waitUntil(async () => (await second.take(1)) !== undefined);
     expect(await states()).toEqual(["in doubt", "planned"]);
     const raw = Buffer.from("the answer");
@@ -330,7 +330,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
       { sales: [{ id: "b" }] },
     );
     await begin(1);
-    await other.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
+    await other.advance(run, { ended: ending("doubt") });
     await other.settle(run, 1, "not-sent", { who: "ops", at: at(3), reason: undefined });
     await answer([accepted]);
     expect(await states()).toEqual(["in doubt", "planned"]);
@@ -338,12 +338,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await begin(2)).toMatchObject({ attempt: undefined, obstacle: "waits" });
   });
 
-  test("split nothing by an answer that comes late", async () => {
+  test("give nothing back by an answer that comes late", async () => {
     const { one, other, run, claim, begin } = await twoWorkers({ sales: [{ id: "a" }, { id: "b" }] });
     await begin(1);
-    await other.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
-    const late = { at: at(3), class: "too large", httpStatus: 413, claim, attempt: 1 };
-    expect(await one.split(run, 1, 1, late)).toEqual([]);
+    await other.advance(run, { ended: ending("doubt") });
+    const late = ending("giveBack", { at: at(3), class: "too large", httpStatus: 413, claim, attempt: 1 });
+    expect(await one.advance(run, { ended: late })).toMatchObject({ isStored: false });
     expect(await other.chunks(run)).toMatchObject([{ state: "in doubt", detail: "a late answer says: too large" }]);
   });
 
@@ -351,10 +351,11 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const { one, first, second, run, claim } = await twoWorkers({ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] });
     await first.release(claim);
     const theirs = (await second.take(1)) ?? expect.fail("it is free");
-    const given = { at: at(1), class: "too large" };
-    expect(await one.split(run, 1, 2, { ...given, claim })).toEqual([]);
-    expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toMatchObject([{ count: 2 }, { count: 1 }]);
-    expect(await one.split(run, 1, 2, { ...given, claim: theirs })).toEqual([]);
+    expect(await one.split(run, 1, 2, claim)).toBe(false);
+    expect(await one.split(run, 1, 2, theirs)).toBe(true);
+    expect(await one.split(run, 1, 2, theirs)).toBe(false);
+    const counts = (await one.chunks(run)).map(({ state, count }) => `${state} ${count}`);
+    expect(counts).toEqual(["split 3", "planned 2", "planned 1"]);
   });
 
   test("keep the rate together, and a pause that one of them was asked for", async () => {
@@ -405,11 +406,11 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     await ledger.advance(run, { intent: intent(1) });
     proxy.statements();
     await ledger.nextChunk(run, 1);
-    const answered = { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers: [accepted], claim };
-    await ledger.advance(run, { answered, intent: intent(2) });
+    const ended = ending("answer", { attempt: 1, httpStatus: 200, answers: [accepted], claim });
+    await ledger.advance(run, { ended, intent: intent(2) });
     await ledger.outcomes(run, 1);
     const file = { path: "/out", kind: "promises", length: 1, mtimeNs: "1", digest: "ab" } as const;
-    await ledger.noteOutput(file, { run, chunks: [1], isNew: false });
+    await ledger.noteOutput(file, { run, chunk: 1, isNew: false });
     const asked = proxy.statements();
     expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(15);
   });

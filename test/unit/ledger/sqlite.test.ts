@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite-file.ts";
 import { openFolder } from "../../support/folder.ts";
-import { at, enter, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
+import { at, ending, enter, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
 
 const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
 const inFolder = (): string => join(openFolder(), "ledger.db");
@@ -70,7 +70,7 @@ describe("a ledger in a file", () => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     const raw = Buffer.from('{"message":"perhaps"}');
-    await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt", raw });
+    await ledger.advance(run, { ended: ending("doubt", { raw }) });
     const row = new DatabaseSync(path, { readOnly: true }).prepare("SELECT answer FROM attempts").get();
     expect(Buffer.from(row?.answer as Uint8Array)).toEqual(raw); // a BLOB
   });
@@ -131,7 +131,7 @@ const [{ number }] = await ledger.runs();
 const at = "2026-03-01T03:00:00.000Z";
 await ledger.advance(number, { intent: { chunk: 1, at } });
 const answers = [{ outcome: "accepted", promise: "00000000-0000-4000-8000-000000000001" }];
-await ledger.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at, answers }, intent: { chunk: 2, at } });
+await ledger.advance(number, { ended: { event: "answer", class: "answered", chunk: 1, attempt: 1, httpStatus: 200, at, answers }, intent: { chunk: 2, at } });
 `;
 
 describe("a process that is killed", () => {
@@ -149,8 +149,9 @@ describe("a process that is killed", () => {
     });
     expect([victim.signal, victim.stderr]).toEqual(["SIGKILL", expect.not.stringContaining("Error")]);
     expect((await ledger.chunks(number)).map(({ state }) => state)).toEqual(states);
-    const doubted = await ledger.doubtVanished(number, at(5));
-    expect(doubted.map(({ chunk }) => chunk)).toEqual([states.indexOf("sending") + 1]);
+    expect(await ledger.doubtVanished(number, at(5))).toBe(1);
+    const [doubted] = await ledger.chunks(number, { states: ["in doubt"] });
+    expect(doubted?.chunk).toBe(states.indexOf("sending") + 1);
   });
 
   test("in the middle of entering a run leaves nothing of it", async () => {
@@ -178,7 +179,7 @@ test("what is pruned is given back to the disk", async () => {
   const number = await enter(filled, newRun(), planned([{ sales }]));
   await filled.advance(number, { intent: { chunk: 1, at: at(1) } });
   const answers = sales.map((_, n) => ({ outcome: "accepted", promise: promise(n) }) as const);
-  await filled.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers } });
+  await filled.advance(number, { ended: ending("answer", { attempt: 1, httpStatus: 200, answers }) });
   await filled.endRun(number, { exitCode: 0, at: at(3) });
   await close(filled);
   const ledger = await place.open();
