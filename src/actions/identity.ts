@@ -45,10 +45,9 @@ const [EVENT_ID, TICKET_ID, NFT_ID, USER_ID, CURRENCY, PRICE, TO, ORDER_TIME] = 
 
 export function identityOf(draft: Draft): Identity {
   const { action, text } = draft;
-  const { about, effect } = actionSpec(action);
-  const isOfEvent = about === "event";
+  const isOfEvent = actionSpec(action).about === "event";
   const content = contentOf(draft);
-  const sells = effect === "sell-ticket" || effect === "resell-ticket";
+  const sells = action === "soldTicket" || action === "resoldTicket";
   return {
     subject: subjectOf(text, isOfEvent),
     mark: markOf(draft, content),

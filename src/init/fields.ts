@@ -1,6 +1,6 @@
 /** How each field is guessed: which columns may hold it, the rule by the surest of them, and what is asked without one. */
 
-import { type ActionName, actionsThat } from "../actions/actions.ts";
+import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { type Column, holdsEmails, textIn } from "./evidence.ts";
 import { isEventIdName, isIdName, joinedWords, says } from "./header-words.ts";
@@ -179,7 +179,7 @@ export function rulesOf(view: View): { readonly source: readonly Line[]; readonl
 /** Where all columns are named like fields, a user that none is named like is asked for of sales alone. */
 function needsUser({ action, named }: View): boolean {
   if (named.has("userId") || named.size === 0) return true;
-  return [...actionsThat("sell-ticket"), ...actionsThat("resell-ticket")].some((name) => name === action);
+  return action === "soldTicket" || action === "resoldTicket";
 }
 
 /** Whether a rule says no more than the name of its column; comments say nothing. */

@@ -1,6 +1,6 @@
 /** Rows by the rules of a source in the config: once these are compiled, a row is a few loops over closures. */
 
-import { type ActionName, registersEvent } from "../actions/actions.ts";
+import type { ActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
@@ -52,8 +52,8 @@ export class SourceMapper implements Mapper {
     const { rules, columns } = this.#program;
     this.wanted = columns.wanted?.with(0, true); // the first cell may call the row a sum
     this.#addsEvents =
-      rules.some(({ action }) => !registersEvent(action)) &&
-      !rules.some(({ action, when }) => registersEvent(action) && when !== undefined);
+      rules.some(({ action }) => action !== "newEvent") &&
+      !rules.some(({ action, when }) => action === "newEvent" && when !== undefined);
   }
 
   map(row: Row): Mapped {
@@ -103,7 +103,7 @@ export class SourceMapper implements Mapper {
   }
 
   retract(drafts: readonly Draft[]): void {
-    for (const { action, text } of drafts) if (registersEvent(action)) this.#events.given.delete(text[EVENT_ID] ?? "");
+    for (const { action, text } of drafts) if (action === "newEvent") this.#events.given.delete(text[EVENT_ID] ?? "");
   }
 
   beside(row: Row): readonly string[] | undefined {
@@ -203,7 +203,7 @@ export class SourceMapper implements Mapper {
 
   /** Notes that `each` finds nothing for an action that takes the row. */
   #findNothing({ action, when }: ActionRules, { by, whereFilled }: Each): void {
-    if (registersEvent(action)) return;
+    if (action === "newEvent") return;
     this.#isEmpty = true;
     if (when === undefined) return;
     this.#empty.push({
@@ -220,7 +220,7 @@ export class SourceMapper implements Mapper {
     const found = scope.problems.length;
     const draft = new Draft(rule.action);
     for (const { fill } of rule.fields) fill(scope, draft);
-    if (registersEvent(rule.action) && this.#wasGiven(draft)) {
+    if (rule.action === "newEvent" && this.#wasGiven(draft)) {
       scope.problems.length = found; // what can't be read is reported by the row that gives the newEvent
       this.#isEventGiven = true;
       return;
@@ -315,7 +315,7 @@ const numberOfItem = ({ givesSeats }: Each, item: unknown, at: number): string =
  */
 function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readonly Draft[] {
   const isOnlyEvent = areOnlyEvents(drafts);
-  return drafts.filter((draft) => isOnlyEvent || !registersEvent(draft.action) || faulty.includes(draft));
+  return drafts.filter((draft) => isOnlyEvent || draft.action !== "newEvent" || faulty.includes(draft));
 }
 
 /** Whether its `when` asks an item of its own `each`; one of the outer is known also where that finds nothing. */
@@ -324,7 +324,7 @@ const asksOwnItems = ({ when }: ActionRules): boolean =>
 
 const asksItems = ({ when }: ActionRules): boolean => when?.looked.some(({ isOfItem }) => isOfItem) === true;
 
-const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => registersEvent(action));
+const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => action === "newEvent");
 
 /** A column that is read for several fields or tickets gives the same problem each time. */
 function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {

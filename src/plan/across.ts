@@ -1,6 +1,6 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
-import { type ActionName, actionSpec, type Effect, withArticle } from "../actions/actions.ts";
+import { type ActionName, withArticle } from "../actions/actions.ts";
 import { about, type Problem, placeText } from "../actions/problem.ts";
 import { areFewDecimals, manyDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
@@ -19,16 +19,16 @@ export interface AcrossOptions {
 }
 
 /** How an action ends the life of its ticket. */
-const ENDS: Readonly<Record<Effect, "checked in" | "invalidated" | undefined>> = {
-  "register-event": undefined,
-  "change-event": undefined,
-  "sell-ticket": undefined,
-  "change-ticket": undefined,
-  "resell-ticket": undefined,
-  "scan-ticket": undefined,
-  "check-in-ticket": "checked in",
-  "claim-ticket": undefined,
-  "invalidate-ticket": "invalidated",
+const ENDS: Readonly<Record<ActionName, "checked in" | "invalidated" | undefined>> = {
+  newEvent: undefined,
+  updateEvent: undefined,
+  soldTicket: undefined,
+  updateTicket: undefined,
+  resoldTicket: undefined,
+  scannedTicket: undefined,
+  checkedInTicket: "checked in",
+  claimedTicket: undefined,
+  invalidatedTicket: "invalidated",
 };
 
 /** Each with the row of this input that says it. */
@@ -37,7 +37,7 @@ interface Ticket {
   /** userId of who bought it last. */
   holder: string | undefined;
   heldSince: number | undefined;
-  ended: (typeof ENDS)[Effect];
+  ended: (typeof ENDS)[ActionName];
   endedAt: number | undefined;
   event: string | undefined;
 }
@@ -215,7 +215,7 @@ const idOf = ({ subject }: Item): string => idText(subject.slice(2));
 
 /** Nothing comes behind an invalidation. @param row undefined of what was accepted before. */
 function end(ticket: Ticket, kind: ActionName, row: number | undefined): void {
-  const ended = ENDS[actionSpec(kind).effect];
+  const ended = ENDS[kind];
   if (ended === undefined || ticket.ended === "invalidated" || ticket.ended === ended) return;
   ticket.ended = ended;
   ticket.endedAt = row;

@@ -1,6 +1,6 @@
 /**
- * `--order time` (docs/nightly.md#the-same-export-again): actions are sorted by their time and the rank of their kind; of equal
- * ones, what is read first comes first.
+ * `--order time` (docs/nightly.md#the-same-export-again): actions are sorted by their time and by the place of their kind in the
+ * table of actions; of equal ones, what is read first comes first.
  *
  * - An action that has an orderTime has that time.
  * - A sale whose ticket has an earlier action takes that action's time, so that it stands before what depends on it.
@@ -10,10 +10,10 @@
  * - What is left takes the last orderTime that the input gives before it.
  */
 
-import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import type { Store } from "./store.ts";
 
-const RANK = `CASE kind ${ACTION_NAMES.map((name) => `WHEN '${name}' THEN ${actionSpec(name).rank}`).join(" ")} END`;
+const RANK = `CASE kind ${ACTION_NAMES.map((name, rank) => `WHEN '${name}' THEN ${rank}`).join(" ")} END`;
 const RANKS = 16;
 const OWN_KEY = `clock * ${RANKS} + ${RANK}`;
 
@@ -49,7 +49,7 @@ const addMembers = ({ actions, leader, leads }: Group): string => `
 INSERT INTO member
 WITH one AS (${actions}),
 seen AS (
-  SELECT *, min(key - key % ${RANKS} + ${actionSpec(leader).rank}) FILTER (WHERE role = 'stands') OVER own AS earliest,
+  SELECT *, min(key - key % ${RANKS} + ${ACTION_NAMES.indexOf(leader)}) FILTER (WHERE role = 'stands') OVER own AS earliest,
     count(*) FILTER (WHERE role = 'leads') OVER own AS leaders, row_number() OVER (own ORDER BY place) AS nth
   FROM one WINDOW own AS (PARTITION BY id)
 )

@@ -1,6 +1,6 @@
 /** What is said of an action beside what was accepted before, or for what it waits. */
 
-import { actionSpec, type Effect } from "../actions/actions.ts";
+import { type ActionName, actionSpec } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
@@ -53,16 +53,16 @@ async function changed(item: Item, read: RowsRead, accepted: Accepted): Promise<
     };
   return {
     message: `It was accepted with other content and is not sent again${shownValues}.`,
-    hint: REMEDY[actionSpec(kind).effect] ?? OTHER,
+    hint: REMEDY[kind] ?? OTHER,
   };
 }
 
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
-const REMEDY: Partial<Readonly<Record<Effect, string>>> = {
-  "register-event":
+const REMEDY: Partial<Readonly<Record<ActionName, string>>> = {
+  newEvent:
     "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
-  "sell-ticket":
+  soldTicket:
     "An updateTicket changes imageUrl, mediaUrl and metadataAttributes, a resoldTicket the holder; nothing changes the price or time of a sale. If the new value is right, record it with --adopt (the service keeps the old one), or invalidate the ticket and sell it under another ticketId. If it is wrong, correct it at the source.",
 };
 

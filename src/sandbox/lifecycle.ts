@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Action, type ActionData, acceptedFields, actionSpec, type Effect } from "../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, acceptedFields } from "../actions/actions.ts";
 import { fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
@@ -71,19 +71,19 @@ export function perform(register: Register, item: unknown): Refusal | EventRow {
   }
   // validateItem has found no structural fault, and those can't be relaxed.
   const action = item as Action;
-  return EFFECTS[actionSpec(action.action).effect](register, action);
+  return EFFECTS[action.action](register, action);
 }
 
-const EFFECTS: Readonly<Record<Effect, (register: Register, action: Action) => Refusal | EventRow>> = {
-  "register-event": registerEvent,
-  "change-event": changeEvent,
-  "sell-ticket": sellTicket,
-  "change-ticket": changingTicket((ticket, data) => ({ ...ticket, fields: merged(ticket.fields, data, IN_COLUMNS) })),
-  "resell-ticket": changingTicket(resell),
-  "scan-ticket": changingTicket((ticket) => ({ ...ticket, scans: ticket.scans + 1 })),
-  "check-in-ticket": changingTicket((ticket) => ({ ...ticket, state: "checked-in" })),
-  "claim-ticket": changingTicket(claim, "after check-in too"),
-  "invalidate-ticket": changingTicket((ticket) => ({ ...ticket, state: "invalidated" })),
+const EFFECTS: Readonly<Record<ActionName, (register: Register, action: Action) => Refusal | EventRow>> = {
+  newEvent: registerEvent,
+  updateEvent: changeEvent,
+  soldTicket: sellTicket,
+  updateTicket: changingTicket((ticket, data) => ({ ...ticket, fields: merged(ticket.fields, data, IN_COLUMNS) })),
+  resoldTicket: changingTicket(resell),
+  scannedTicket: changingTicket((ticket) => ({ ...ticket, scans: ticket.scans + 1 })),
+  checkedInTicket: changingTicket((ticket) => ({ ...ticket, state: "checked-in" })),
+  claimedTicket: changingTicket(claim, "after check-in too"),
+  invalidatedTicket: changingTicket((ticket) => ({ ...ticket, state: "invalidated" })),
 };
 
 function registerEvent({ state, events }: Register, { data }: Action): Refusal | EventRow {
