@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
-import { stringifyJson } from "../src/actions/json.ts";
 import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import type { JsonSchema } from "../src/actions/schemas.ts";
@@ -133,7 +132,7 @@ function fieldsSection(): string {
     return [
       code(name),
       `${KIND_TEXT[kind]}${maxLength === undefined ? "" : `, at most ${maxLength}`}`,
-      preset === undefined ? cell(whenOmitted) : code(stringifyJson(preset)),
+      preset === undefined ? cell(whenOmitted) : code(JSON.stringify(preset)),
       onChain === "as is" ? "yes" : onChain,
       cell(meaning),
     ];
@@ -272,7 +271,7 @@ function exampleText(example: string): string {
 function schemaFile(schema: JsonSchema): string {
   const LINE = 120;
   const lines: string[] = [];
-  const source = stringifyJson(schema, 2).split("\n");
+  const source = JSON.stringify(schema, 2).split("\n");
   for (let at = 0; at < source.length; at += 1) {
     const first = source[at] ?? "";
     const end = first.endsWith("[") ? source.findIndex((each, index) => index > at && /^\s*\]/.test(each)) : -1;

@@ -3,7 +3,7 @@
 import { ACTION_NAMES, MAX_ACTIONS_PER_REQUEST } from "../src/actions/actions.ts";
 import { DATA_SCHEMAS, DRAFT, FIELD_SCHEMAS, type JsonSchema, objectOf, refer } from "../src/actions/schemas.ts";
 
-/** The body of `POST /stream`: a list of `{action, data}`. The greatest time is a bigint. */
+/** The body of `POST /stream`: a list of `{action, data}`. */
 export function payloadJsonSchema(): JsonSchema {
   const items = ACTION_NAMES.map((action) =>
     objectOf({ action: { type: "string", const: action }, data: refer(action) }, ["action", "data"]),

@@ -64,8 +64,8 @@ const BEFORE_GROUP = /\B(?=(?:\d{3})+$)/g;
 export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** `2026-05-01 20:00:00 UTC`; undefined where these Unix seconds are no date. */
-export function utcText(seconds: number | bigint): string | undefined {
-  const date = new Date(Number(seconds) * 1000);
+export function utcText(seconds: number): string | undefined {
+  const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? undefined : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 

@@ -12,7 +12,7 @@ import {
   recordOf,
   setOf,
 } from "./fields.ts";
-import { parseJson, quote, stringifyJson } from "./json.ts";
+import { parseJson, quote } from "./json.ts";
 import type { Fault, TextFault } from "./kind.ts";
 import { faultIn, KINDS } from "./kinds.ts";
 import type { Problem } from "./problem.ts";
@@ -81,7 +81,7 @@ export class Draft {
       return;
     }
     if (fault === undefined) {
-      const json = typeof value === "number" ? String(value) : stringifyJson(value);
+      const json = JSON.stringify(value);
       this.put(number, json, json);
       return;
     }
@@ -102,7 +102,7 @@ export class Draft {
   /** The value as it is sent. */
   json(key: Key): string {
     const written = typeof key === "number" ? this.#json[key] : undefined;
-    return written ?? stringifyJson(this.#bad?.get(key));
+    return written ?? JSON.stringify(this.#bad?.get(key));
   }
 
   value(key: Key): unknown {

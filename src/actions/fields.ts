@@ -15,10 +15,9 @@ interface ValueOfKind {
   text: string;
   url: string;
   currency: string;
-  latitude: number | bigint | ExactNumber;
-  longitude: number | bigint | ExactNumber;
-  /** A bigint only where a number would not be exact. */
-  u64: number | bigint;
+  latitude: number | ExactNumber;
+  longitude: number | ExactNumber;
+  u64: number | ExactNumber;
   nftId: string;
   price: string;
   wallet: string;
@@ -30,7 +29,7 @@ export type FieldKind = keyof ValueOfKind;
 
 export interface MetadataAttribute {
   readonly trait_type: string;
-  readonly value: string | number | bigint | ExactNumber | boolean;
+  readonly value: string | number | ExactNumber | boolean;
   readonly display_type?: string;
 }
 

@@ -4,7 +4,6 @@ import { hash } from "node:crypto";
 import { actionSpec } from "./actions.ts";
 import type { Draft } from "./draft.ts";
 import { FIELD_NAMES, fieldSpec, isFieldName, numberOf } from "./fields.ts";
-import { stringifyJson } from "./json.ts";
 import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
 import { withoutNul } from "./nul.ts";
@@ -144,5 +143,5 @@ const CANONICAL = FIELD_NAMES.map((name) => KINDS[fieldSpec(name).kind].canonica
 export function saysTheSame(name: string, one: unknown, other: unknown): boolean {
   if (one === undefined || other === undefined) return one === other;
   const canonical = (isFieldName(name) ? CANONICAL[numberOf(name)] : undefined) ?? ((json: string) => json);
-  return canonical(stringifyJson(one)) === canonical(stringifyJson(other));
+  return canonical(JSON.stringify(one)) === canonical(JSON.stringify(other));
 }

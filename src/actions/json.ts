@@ -9,8 +9,8 @@ import { exactNumber, rawJson } from "./exact-number.ts";
 const RISKY_NUMBER = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
- * Parses JSON text. Whole numbers that a number cannot hold exactly become bigints, others an `ExactNumber`, so that
- * `stringifyJson` writes every number with the value that it was read with. Throws SyntaxError like `JSON.parse`.
+ * Parses JSON text. What a number can't hold exactly becomes an `ExactNumber`, so that `JSON.stringify` writes every number with
+ * the value that it was read with. Throws SyntaxError like `JSON.parse`.
  */
 export function parseJson(text: string): unknown {
   return RISKY_NUMBER.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);
@@ -28,20 +28,6 @@ function parseNumbers(text: string, read: (source: string) => unknown): unknown 
     // Only the walk with a reviver recurses; JSON that nests so deeply is no data of this service.
     if (cause instanceof RangeError) throw new SyntaxError("JSON nests too deeply", { cause });
     throw cause;
-  }
-}
-
-/** Serialises to JSON text; bigints become plain integers with all their digits, and an `ExactNumber` its own text. `indent` as in `JSON.stringify`. */
-export function stringifyJson(value: unknown, indent?: number): string {
-  try {
-    return JSON.stringify(value, undefined, indent);
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    return JSON.stringify(
-      value,
-      (_key, inner) => (typeof inner === "bigint" ? rawJson(inner.toString()) : inner),
-      indent,
-    );
   }
 }
 

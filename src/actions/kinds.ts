@@ -7,15 +7,13 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
-import { ExactNumber, readDecimal, readDigits, typeName } from "./exact-number.ts";
+import { ExactNumber, readDecimal, readDigits, typeName, U64_MAX } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec } from "./fields.ts";
 import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionRule } from "./rules.ts";
 import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
-
-export const U64_MAX = 18446744073709551615n;
 
 export const KINDS: Readonly<Record<FieldKind, Kind>> = {
   id: formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses.")),
@@ -235,7 +233,7 @@ function degrees(rule: "latitude-range" | "longitude-range", limit: number): Kin
       ),
     judge: (value) => {
       const isExact = value instanceof ExactNumber;
-      if (!isExact && typeof value !== "number" && typeof value !== "bigint") return wrongType("a number", value);
+      if (!isExact && typeof value !== "number") return wrongType("a number", value);
       if (isExact ? value.isWithin(limit) : value >= -limit && value <= limit) return undefined;
       return fault(rule, `is not between -${limit} and ${limit}`, "Give degrees as a decimal number.");
     },
@@ -246,11 +244,10 @@ function degrees(rule: "latitude-range" | "longitude-range", limit: number): Kin
 const NO_U64 = "is not an unsigned 64-bit whole number";
 
 function u64Fault(value: unknown): Fault | undefined {
-  if (!(value instanceof ExactNumber) && typeof value !== "number" && typeof value !== "bigint")
-    return wrongType("a whole number", value);
-  if (typeof value === "bigint" && value >= 0n && value <= U64_MAX) return undefined;
-  if (Number.isSafeInteger(value) && Number(value) >= 0) return undefined;
-  const isFraction = typeof value === "number" ? value % 1 !== 0 : value instanceof ExactNumber && !value.isWhole;
+  const isExact = value instanceof ExactNumber;
+  if (!isExact && typeof value !== "number") return wrongType("a whole number", value);
+  if (isExact ? value.isU64 : Number.isSafeInteger(value) && value >= 0) return undefined;
+  const isFraction = isExact ? !value.isWhole : value % 1 !== 0;
   return fault(
     "u64-invalid",
     NO_U64,
@@ -258,7 +255,7 @@ function u64Fault(value: unknown): Fault | undefined {
   );
 }
 
-function readTime(text: string, toInstant: ToInstant): number | bigint | TextFault {
+function readTime(text: string, toInstant: ToInstant): number | ExactNumber | TextFault {
   const digits = readDigits(text);
   if (digits !== undefined) return digits;
   const time = readIso(text, toInstant);

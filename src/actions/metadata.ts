@@ -2,7 +2,7 @@
 
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
-import { duplicateKey, parseJson, stringifyJson } from "./json.ts";
+import { duplicateKey, parseJson } from "./json.ts";
 import type { Fault, JsonSchema, Kind } from "./kind.ts";
 
 const LIST = {
@@ -20,7 +20,7 @@ const LIST = {
 } satisfies JsonSchema;
 const KEYS: ReadonlySet<string> = new Set(Object.keys(LIST.items.properties));
 /** Types of a value, beside numbers that are kept as their text. */
-const PLAIN: ReadonlySet<string> = new Set(["string", "number", "bigint", "boolean"]);
+const PLAIN: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
 
 export const METADATA: Kind = {
   read: (text) => {
@@ -44,7 +44,7 @@ export const METADATA: Kind = {
     if (IN_ORDER.test(json)) return json;
     const value = parseJson(json);
     const list = typeof value === "string" ? parseList(value) : value;
-    return Array.isArray(list) ? stringifyJson(list.map(inOrderOfKeys)) : json;
+    return Array.isArray(list) ? JSON.stringify(list.map(inOrderOfKeys)) : json;
   },
 };
 
@@ -69,9 +69,9 @@ const isFlat = (attribute: unknown): boolean =>
 
 /** A key that stood twice would be missing from what is written back. */
 function faultOfKeys(text: string, list: readonly MetadataAttribute[]): Fault | undefined {
-  const twice = stringifyJson(list) === text ? undefined : duplicateKey(text, list);
+  const twice = JSON.stringify(list) === text ? undefined : duplicateKey(text, list);
   if (twice === undefined) return undefined;
-  const what = `has the key ${stringifyJson(twice)} twice`;
+  const what = `has the key ${JSON.stringify(twice)} twice`;
   return { rule: "json-duplicate-key", what, hint: "Remove one of the two." };
 }
 
@@ -87,7 +87,7 @@ function faultOfList(list: unknown): Fault | undefined {
 function attributeFault(attribute: unknown): string | undefined {
   if (!isJsonObject(attribute)) return `is ${typeName(attribute)}, not an object`;
   for (const key of Object.keys(attribute))
-    if (!KEYS.has(key)) return `has an unknown key ${stringifyJson(key)}; there are trait_type, value and display_type`;
+    if (!KEYS.has(key)) return `has an unknown key ${JSON.stringify(key)}; there are trait_type, value and display_type`;
   const { trait_type, value, display_type } = attribute;
   if (typeof trait_type !== "string") return "has no trait_type that is text";
   if (!PLAIN.has(typeof value) && !(value instanceof ExactNumber)) return "has no value that is text or a number";

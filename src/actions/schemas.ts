@@ -50,7 +50,7 @@ function isGiven(name: FieldName, updates: boolean): JsonSchema {
   return { required: [name], ...(updates && { properties: { [name]: { not: { type: "null" } } } }) };
 }
 
-/** Of each action the schema of its `data`, whole by itself. The greatest time of one is a bigint. */
+/** Of each action the schema of its `data`, whole by itself. `JSON.stringify` writes it with the greatest time exact. */
 export function actionSchemas(): Readonly<Record<ActionName, JsonSchema>> {
   return recordOf(ACTION_NAMES, (action) => ({
     $schema: DRAFT,

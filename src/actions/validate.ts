@@ -13,7 +13,7 @@ import {
   relaxingRule,
   setOf,
 } from "./fields.ts";
-import { escapePointer, stringifyJson } from "./json.ts";
+import { escapePointer } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionProblem } from "./rules.ts";
 
@@ -57,7 +57,7 @@ function strangeKey(key: string): ActionProblem {
     rule: "item-shape",
     pointer: `/${escapePointer(key)}`,
     value: key,
-    message: `The item has an unknown key ${stringifyJson(key)}; it holds action and data only.`,
+    message: `The item has an unknown key ${JSON.stringify(key)}; it holds action and data only.`,
     hint: own === undefined ? elsewhere : `Did you mean ${own}?`,
   };
 }
@@ -91,7 +91,7 @@ function strangeField(draft: Draft, key: Key): ActionProblem {
   if (!isFieldName(name)) {
     const meant = nearest(name, acceptedFields(action)) ?? nearest(name, FIELD_NAMES);
     const hint = meant === undefined ? "Leave it out." : `Did you mean ${meant}?`;
-    return { rule: "field-unknown", ...where, message: `${stringifyJson(name)} is not a field.`, hint };
+    return { rule: "field-unknown", ...where, message: `${JSON.stringify(name)} is not a field.`, hint };
   }
   const rule = relaxingRule(action, name);
   if (rule === undefined) {
@@ -138,7 +138,7 @@ function shown(value: unknown): { value?: string } {
   if (value === undefined) return {};
   if (typeof value === "string") return { value };
   try {
-    return { value: stringifyJson(value) };
+    return { value: JSON.stringify(value) };
   } catch (cause) {
     if (cause instanceof RangeError) return {};
     throw cause;

@@ -2,7 +2,7 @@
 
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import { withoutNul } from "../actions/nul.ts";
 import { placeText } from "../actions/problem.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -38,7 +38,7 @@ export async function find(options: Options<"id" | "json">, context: Context): P
   if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) {
     const foundAs = [...new Set(actions.map(({ as }) => as))];
-    reporter.out(`${stringifyJson({ id, environment: environment.name, foundAs, actions })}\n`);
+    reporter.out(`${JSON.stringify({ id, environment: environment.name, foundAs, actions })}\n`);
   } else if (actions.length > 0) reporter.out(tableOf(found, id, columnsOf(stdout), verbose));
   if (actions.length === 0 && ledger !== undefined) {
     const nothing = problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
@@ -134,7 +134,7 @@ const dataText = (data: Readonly<Record<string, unknown>>): string =>
     .map(([field, value]) => `${field} ${cleanText(textOf(value))}`)
     .join(", ");
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : stringifyJson(value));
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** The service may repeat who the action was about. */
 function withoutPersons(text: string, data: Readonly<Record<string, unknown>>, verbose: boolean): string {

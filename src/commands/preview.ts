@@ -3,7 +3,6 @@
 import type { Action } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
 import { isPersonal } from "../actions/fields.ts";
-import { stringifyJson } from "../actions/json.ts";
 import { type PlacedProblem, placeText } from "../actions/problem.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";
@@ -95,7 +94,7 @@ function cellsOf(row: Row, { header, mapper }: MappedFile): readonly Cell[] {
   });
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : stringifyJson(value));
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(

@@ -2,7 +2,6 @@
 
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { type FieldName, isPersonal } from "../actions/fields.ts";
-import { stringifyJson } from "../actions/json.ts";
 import { cleanText, masked } from "../text.ts";
 
 /** Shown of every action that has them. Of an update all it carries is shown: it has nothing else. */
@@ -27,7 +26,7 @@ const LONGEST = 60;
 
 /** A value in a sentence: in quotes where blanks or commas would run into its neighbours. */
 export function valueText(value: unknown): string {
-  if (typeof value !== "string") return cleanText(stringifyJson(value), LONGEST);
+  if (typeof value !== "string") return cleanText(JSON.stringify(value), LONGEST);
   const text = cleanText(value, LONGEST);
   return /^[^\s,"]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -1,7 +1,6 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
 import { basename } from "node:path";
-import { stringifyJson } from "../actions/json.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -272,6 +271,6 @@ function sayActions(
     const { eventId, ticketId, nftId } = action.data;
     const shown = Object.fromEntries(shownFields(action, verbose));
     const document = { source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state };
-    out(`${escapeUnseen(stringifyJson(document))}\n`);
+    out(`${escapeUnseen(JSON.stringify(document))}\n`);
   }
 }

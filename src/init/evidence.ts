@@ -1,5 +1,6 @@
 /** What the beginning of an export shows of each of its columns, looked at once. Evidence, not decisions. */
 
+import type { ExactNumber } from "../actions/exact-number.ts";
 import { formOf } from "../actions/marks.ts";
 import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
@@ -319,7 +320,7 @@ function timesOf(column: Cells): Times | undefined {
 const isLocalIso = (text: string): boolean =>
   readIso(text, (_local, zone) => (zone === undefined ? "no-zone" : "unknown-zone")) === "no-zone";
 
-const isoOf = (seconds: number | bigint | undefined): string =>
+const isoOf = (seconds: number | ExactNumber | undefined): string =>
   seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");
 
 /** `27.11. um 19:15`, `27/XI/2026`, `Nov. 27th 2026`. */

@@ -27,18 +27,8 @@ const COLUMNS = {
 
 const toRow = (run: number, action: NewAction): readonly Value[] => {
   const { time, event = null, owner = null, chunk = null, place = null, seq } = action;
-  return [...partsOf(action), action.content, toSigned(time), event, owner, run, chunk, place, run, seq];
+  return [...partsOf(action), action.content, time ?? null, event, owner, run, chunk, place, run, seq];
 };
-
-/** Databases have signed numbers of 64 bits, and a time has none. */
-const toSigned = (time: number | bigint | undefined): Value =>
-  typeof time === "bigint" ? BigInt.asIntN(64, time) : (time ?? null);
-
-function fromSigned(text: string | undefined): number | bigint | undefined {
-  if (text === undefined) return undefined;
-  const time = Number(text);
-  return Number.isSafeInteger(time) && time >= 0 ? time : BigInt.asUintN(64, BigInt(text));
-}
 
 /** Part of a transaction. @param onConflict what becomes of one that is known; otherwise @throws Failure `busy`. */
 export async function insertActions(
@@ -109,8 +99,7 @@ const IS_CORRECTED = raw(
   "actions.subject = corrected.subject AND actions.kind = corrected.kind AND actions.mark = corrected.mark",
 );
 
-type ActionRow = Omit<KnownAction, "time" | "position"> & {
-  readonly time: string | undefined;
+type ActionRow = Omit<KnownAction, "position"> & {
   readonly positionRun: number;
   readonly positionSeq: number;
 };
@@ -119,7 +108,7 @@ type ActionRow = Omit<KnownAction, "time" | "position"> & {
 export async function selectActions(reader: Reader, from: Sql, where: Sql): Promise<readonly KnownAction[]> {
   const rows = await select<ActionRow>(
     reader,
-    sql`SELECT actions.subject, actions.kind, actions.mark, content, CAST(time AS TEXT) AS time, event, owner, actions.run, runs.id AS run_id,
+    sql`SELECT actions.subject, actions.kind, actions.mark, content, time, event, owner, actions.run, runs.id AS run_id,
         actions.chunk, place, position_run, position_seq,
         CASE WHEN chunks.state IN ${words(PENDING_STATES)} THEN 'pending' ELSE 'sent' END AS state
       FROM ${from} LEFT JOIN runs ON runs.number = actions.run
@@ -132,7 +121,7 @@ export async function selectActions(reader: Reader, from: Sql, where: Sql): Prom
     kind: row.kind,
     mark: row.mark,
     content: row.content,
-    time: fromSigned(row.time),
+    time: row.time,
     event: row.event,
     owner: row.owner,
     run: row.run,

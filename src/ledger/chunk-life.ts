@@ -70,7 +70,7 @@ export async function insertChunk(
   const { run, chunk } = place;
   const [packed, packedOrigins, texts] = await Promise.all([
     body && pack(body),
-    packOrigins(origins),
+    packJson(origins),
     rows && packJson(rows),
   ]);
   const large = { outcomes: outcomes && toStored(outcomes), origins: packedOrigins, texts };
@@ -126,7 +126,8 @@ export async function readOutcomes(reader: Reader, run: number, chunk: number): 
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   const { origins, texts, outcomes, ...of } = row;
   const stored = outcomes === undefined ? [] : fromStored(outcomes);
-  const items = (await unpackOrigins(origins)).map((origin, place): Item => {
+  const read = (await unpackJson(origins)) as readonly Origin[]; // by insertChunk
+  const items = read.map((origin, place): Item => {
     const { outcome = OTHERWISE[of.state], promise, response } = stored[place] ?? {};
     return { origin, place, outcome, promise, response };
   });
@@ -229,17 +230,6 @@ const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(JSON.
 const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-
-/** JSON has no integers as large as a time may be: such a one is kept as text. */
-export const packOrigins = (origins: readonly Origin[]): Promise<Uint8Array> =>
-  packJson(
-    origins.map((origin) => (typeof origin.time === "bigint" ? { ...origin, time: String(origin.time) } : origin)),
-  );
-
-export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
-  const origins = (await unpackJson(bytes)) as readonly (Origin & { readonly time?: unknown })[]; // by packOrigins
-  return origins.map((origin) => (typeof origin.time === "string" ? { ...origin, time: BigInt(origin.time) } : origin));
-}
 
 /** What became of an action, as it is stored. */
 export type Outcome = Pick<Item, "outcome"> & Partial<Pick<Item, "promise" | "response">>;

@@ -31,8 +31,8 @@ export interface Position {
 interface ActionFacts extends Identity {
   /** Canonical content: short text itself, else its digest. */
   readonly content: string;
-  /** orderTime. */
-  readonly time?: number | bigint | undefined;
+  /** orderTime; at most `Number.MAX_SAFE_INTEGER`. */
+  readonly time?: number | undefined;
   /** The eventId that it names. */
   readonly event?: string | undefined;
   /** Who has the ticket once it is accepted. */

@@ -3,7 +3,7 @@
 import type { Draft } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
 import { numberOf } from "../actions/fields.ts";
-import { parseJson, quote, stringifyJson } from "../actions/json.ts";
+import { parseJson, quote } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { MappingError } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
@@ -75,7 +75,7 @@ function valueJson({ name, display }: Trait, text: string): string | Problem {
   if (display === undefined) return quote(text);
   if (NUMBER.test(text)) return text;
   const number = readDecimal(text);
-  if (number !== undefined) return stringifyJson(number);
+  if (number !== undefined) return JSON.stringify(number);
   return {
     rule: "metadata-invalid",
     field: name,

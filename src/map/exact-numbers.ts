@@ -22,13 +22,14 @@ export function withExactNumbers(row: ObjectRow): ObjectRow["value"] {
 
 const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
   if (typeof value !== "number" || context?.source === undefined) return value;
-  return isLoose(context.source) ? new ExactNumber(context.source) : context.source;
+  const exact = new ExactNumber(context.source);
+  return isLoose(exact) ? exact : context.source;
 };
 
 const PLAIN = /^-?[1-9]\d*$|^0$/;
 
-/** Whether programs write the number in several ways: with a fraction, an exponent, or a sign before zero. */
-const isLoose = (written: string): boolean => !PLAIN.test(written);
+/** Whether programs write a number in several ways: with a fraction, an exponent, or a sign before zero. */
+export const isLoose = ({ text }: ExactNumber): boolean => !PLAIN.test(text);
 
 /** @param column which stands for the id, or for a part of it. */
 export function looseNumber(field: FieldName, value: string, column: string): Problem {

@@ -133,7 +133,7 @@ function leafText(leaf: unknown, name: string, scope: Scope): string {
   if (typeof leaf === "string") return leaf.trim();
   if (leaf === null || leaf === undefined) return "";
   if (leaf instanceof ExactNumber) {
-    scope.isLoose = true;
+    scope.isLoose = isLoose(leaf);
     return String(leaf);
   }
   if (typeof leaf !== "object") return String(leaf);

@@ -1,6 +1,7 @@
 /** The usual ways of writing amounts and times: what messages propose, and what tickets init looks for. */
 
 import { isCurrency } from "../actions/currencies.ts";
+import type { ExactNumber } from "../actions/exact-number.ts";
 import { compileAmount } from "./amount.ts";
 import { compileTime } from "./time-format.ts";
 
@@ -71,7 +72,7 @@ export const NUMBER_FORMATS: readonly string[] = [
 
 export const isDateFormat = (format: string): boolean => DATES.includes(format);
 
-type ReadAlone = (text: string) => number | bigint | undefined;
+type ReadAlone = (text: string) => number | ExactNumber | undefined;
 
 const compiled = new Map<string, ReadAlone>();
 

@@ -8,7 +8,7 @@ import type { Problem } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import type { CellsRow, Row } from "../read/row.ts";
 import { type Conflict, FILE_NAME_PATTERNS, type NamedColumns } from "./columns.ts";
-import { looseNumber, withExactNumbers } from "./exact-numbers.ts";
+import { isLoose, looseNumber, withExactNumbers } from "./exact-numbers.ts";
 import { guessDraft, isItem, mapItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
@@ -128,7 +128,7 @@ function cellsOf(row: ObjectRow, keys: readonly string[]): readonly unknown[] {
 /** Undefined for what is neither text nor a number. */
 function textIn(cell: unknown): string | undefined {
   if (typeof cell === "string") return cell;
-  return typeof cell === "number" || typeof cell === "bigint" || cell instanceof ExactNumber ? String(cell) : undefined;
+  return typeof cell === "number" || cell instanceof ExactNumber ? String(cell) : undefined;
 }
 
 const textOf = (field: FieldName, { fields }: NamedColumns, cells: readonly unknown[]): string =>
@@ -164,7 +164,7 @@ function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | 
     const text = textIn(cell);
     if (text !== undefined) {
       read(text, draft, problems);
-      if (cell instanceof ExactNumber && isId(field)) likely.push(looseNumber(field, text, field));
+      if (cell instanceof ExactNumber && isLoose(cell) && isId(field)) likely.push(looseNumber(field, text, field));
     } else if (field === "metadataAttributes" && Array.isArray(cell)) {
       draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
     } else problems.push(notFlat(field, names[index] ?? "", cell));

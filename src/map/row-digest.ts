@@ -9,7 +9,7 @@
  */
 
 import { hash } from "node:crypto";
-import { parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { parseVerbatim } from "../actions/json.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import type { Row } from "../read/row.ts";
 
@@ -34,7 +34,7 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
     });
   };
   return (row: Row, beside: readonly string[] = []): string =>
-    digestHex(stringifyJson([readAs, row.kind, said(row), ...beside]));
+    digestHex(JSON.stringify([readAs, row.kind, said(row), ...beside]));
 }
 
 function withoutOwn(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 /** Times by declared patterns. Strict: a pattern either fits the whole text or not, and day and month are never swapped. */
 
-import { readDigits } from "../actions/exact-number.ts";
+import { type ExactNumber, readDigits } from "../actions/exact-number.ts";
 import {
   clockSeconds,
   IMPOSSIBLE,
@@ -16,7 +16,7 @@ import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
 /** Unix seconds, or why there are none; undefined when the text has another form. */
-type ReadTime = number | bigint | TimeFault | undefined;
+type ReadTime = number | ExactNumber | TimeFault | undefined;
 type Parse = (text: string, toInstant: ToInstant) => ReadTime;
 
 const HOUR = 3600;
@@ -80,8 +80,7 @@ const KEYWORDS: Readonly<Record<string, Parse>> = {
   unix: readDigits,
   "unix-ms": (text) => {
     const milliseconds = readDigits(text);
-    if (milliseconds === undefined) return undefined;
-    return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : milliseconds / 1000n;
+    return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : undefined;
   },
   /** Days since 1899-12-30, of a clock without a zone, to the nearest second. */
   spreadsheet: (text, toInstant) =>
@@ -132,7 +131,7 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime {
     let nearly: ReadTime;
     for (const { parse } of formats) {
       const time = parse(text, toInstant);
-      if (typeof time === "number" || typeof time === "bigint") return time;
+      if (typeof time === "number" || typeof time === "object") return time;
       nearly ??= time;
     }
     return nearly;

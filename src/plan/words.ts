@@ -3,7 +3,7 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { saysTheSame } from "../actions/identity.ts";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import { about, type Problem, placeText, type SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { cleanText, masked, quoted, utcText } from "../text.ts";
@@ -168,7 +168,7 @@ export function acceptedData(ledger: Pick<Ledger, "body"> | undefined): Accepted
 function shown(field: string, data: Data): string {
   const value = data[field];
   if (value === undefined || value === null) return "(none)";
-  const text = typeof value === "string" ? value : stringifyJson(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   return isPersonal(field) ? masked(text) : cleanText(text, 60);
 }
 

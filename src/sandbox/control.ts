@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { ExactNumber } from "../actions/exact-number.ts";
 import type { MetadataAttribute } from "../actions/fields.ts";
 import { Failure } from "../failure.ts";
 import type { Callbacks } from "./callbacks.ts";
@@ -162,7 +163,7 @@ async function setStatus(visit: Visit): Promise<void> {
 const attributesSchema = z.array(
   z.strictObject({
     trait_type: z.string(),
-    value: z.union([z.string(), z.number(), z.bigint(), z.boolean()]),
+    value: z.union([z.string(), z.number(), z.instanceof(ExactNumber), z.boolean()]),
     display_type: z.string().exactOptional(),
   }),
 );

@@ -1,7 +1,6 @@
 /** The service of the specification without its HTTP: requests in, results out, and a record of both. */
 
 import { randomUUID } from "node:crypto";
-import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { number } from "../text.ts";
@@ -70,7 +69,7 @@ export function openEngine(options: EngineOptions) {
         item: place,
         action,
         ids,
-        data: stringifyJson(data ?? null),
+        data: JSON.stringify(data ?? null),
         at,
         actionPromise,
       };
@@ -141,7 +140,7 @@ export function openEngine(options: EngineOptions) {
 function assertRelaxable(rule: string): void {
   if (RELAXABLE_RULES.includes(rule)) return;
   const meant = nearest(rule, RELAXABLE_RULES);
-  throw new Failure("usage", `The sandbox can't relax the rule ${stringifyJson(rule)}.`, {
+  throw new Failure("usage", `The sandbox can't relax the rule ${JSON.stringify(rule)}.`, {
     hint: meant === undefined ? `It can relax ${RELAXABLE_RULES.join(", ")}.` : `Did you mean ${meant}?`,
   });
 }

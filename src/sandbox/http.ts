@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { duplicateKey, parseJson, stringifyJson } from "../actions/json.ts";
+import { duplicateKey, parseJson } from "../actions/json.ts";
 
 const http = process.getBuiltinModule("node:http");
 
@@ -12,7 +12,7 @@ export const { createServer, request: requestHttp, STATUS_CODES } = http;
 export const { request: requestHttps } = process.getBuiltinModule("node:https");
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendText(response, status, stringifyJson(body));
+  sendText(response, status, JSON.stringify(body));
 }
 
 /** Sends a text or bytes as they are, as JSON where no header says otherwise. */

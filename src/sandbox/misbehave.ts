@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { z } from "zod";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import type { ResultItem } from "./engine.ts";
 import { drainedOrGone, STATUS_CODES, sendJson, sendText } from "./http.ts";
 
@@ -306,7 +306,7 @@ const MESSAGES: Readonly<Record<number, string>> = { 413: "Request Too Long", 50
 const messageOf = (status: number) => ({ message: MESSAGES[status] ?? STATUS_CODES[status] ?? `Status ${status}` });
 
 /** Processes all items; gives the ordinary answer. */
-const ordinary = ({ items, process }: Exchange): string => stringifyJson({ status: "success", data: process(items) });
+const ordinary = ({ items, process }: Exchange): string => JSON.stringify({ status: "success", data: process(items) });
 
 function processSome({ items, process }: Exchange, processed: "none" | "all" | number): readonly ResultItem[] {
   const some = items.slice(0, processed === "all" ? items.length : processed === "none" ? 0 : processed);

@@ -5,7 +5,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { FieldName, MetadataAttribute } from "../actions/fields.ts";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import type { Ids } from "./item.ts";
 
@@ -192,7 +192,7 @@ export function openState(path: string, now: () => number) {
       return row === undefined ? [] : (parseJson(row.attributes) as readonly MetadataAttribute[]); // as setTemplate wrote
     },
     setTemplate(id: string, attributes: readonly MetadataAttribute[]): void {
-      const json = stringifyJson(attributes);
+      const json = JSON.stringify(attributes);
       sql.run("INSERT OR REPLACE INTO templates (id, attributes) VALUES (?, ?)", id.toLowerCase(), json);
     },
     close(): void {
@@ -224,12 +224,12 @@ function eventsIn({ run, one }: Sql) {
     event: (eventId: string) => toEvent(one(`${EVENT} WHERE event_id = ?`, eventId)),
     eventNumbered: (number: number) => toEvent(one(`${EVENT} WHERE number = ?`, number)),
     addEvent(eventId: string, fields: StoredFields): EventRow {
-      const json = stringifyJson(fields);
+      const json = JSON.stringify(fields);
       const { lastInsertRowid } = run("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)", eventId, json);
       return { number: Number(lastInsertRowid), eventId, tickets: 0, fields };
     },
     saveEvent: ({ fields, number }: EventRow) =>
-      run("UPDATE events SET fields = ? WHERE number = ?", stringifyJson(fields), number),
+      run("UPDATE events SET fields = ? WHERE number = ?", JSON.stringify(fields), number),
   };
 }
 
@@ -249,7 +249,7 @@ function ticketsIn({ run, one }: Sql) {
       const { changes } = run(
         `INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
           VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`,
-        ...[ticketId, event.number, event.tickets + 1, holder, wallet, stringifyJson(fields)],
+        ...[ticketId, event.number, event.tickets + 1, holder, wallet, JSON.stringify(fields)],
       );
       if (Number(changes) === 0) return false;
       run("UPDATE events SET tickets = tickets + 1 WHERE number = ?", event.number);
@@ -258,7 +258,7 @@ function ticketsIn({ run, one }: Sql) {
     saveTicket({ state, claimed, scans, holder, wallet, fields, number }: TicketRow): void {
       run(
         "UPDATE tickets SET state = ?, claimed = ?, scans = ?, holder = ?, wallet = ?, fields = ? WHERE number = ?",
-        ...[state, Number(claimed), scans, holder, wallet, stringifyJson(fields), number],
+        ...[state, Number(claimed), scans, holder, wallet, JSON.stringify(fields), number],
       );
     },
   };
@@ -355,7 +355,7 @@ function toTicket(row: TicketColumns | undefined): TicketRow | undefined {
   return { ...row, nftId, claimed: row.claimed === 1, fields: fieldsIn(row.fields) };
 }
 
-const fieldsIn = (json: string) => parseJson(json) as StoredFields; // as stringifyJson wrote them
+const fieldsIn = (json: string) => parseJson(json) as StoredFields; // as JSON.stringify wrote them
 
 function openDatabase(path: string, now: () => number): DatabaseSync {
   const onDisk = path !== ":memory:";

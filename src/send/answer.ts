@@ -2,7 +2,7 @@
 
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
-import { duplicateKey, elementsOf, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { duplicateKey, elementsOf, parseJson, parseVerbatim } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
 import { shownOf } from "./content-codings.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
@@ -296,7 +296,7 @@ function itemTexts(text: string): (at: number) => string | undefined {
     try {
       // Only now: keeping the spelling costs several times the plain parse, and most answers accept everything.
       written ??= (parseVerbatim(text) as { readonly data: readonly unknown[] }).data; // the caller has seen it
-      return stringifyJson(written[at]);
+      return JSON.stringify(written[at]);
     } catch {
       return undefined;
     }
@@ -330,7 +330,7 @@ const MOST_SHOWN = 300;
 
 function shortened(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  return isJsonObject(value) ? "an object" : cut(stringifyJson(value));
+  return isJsonObject(value) ? "an object" : cut(JSON.stringify(value));
 }
 
 /**
@@ -338,7 +338,7 @@ function shortened(value: unknown): string {
  */
 function shortenedJson(value: unknown): string {
   try {
-    return cut(stringifyJson(value));
+    return cut(JSON.stringify(value));
   } catch {
     return shortened(value); // nests too deeply to be written
   }

@@ -1,6 +1,6 @@
 /** Promises as lines: one an action whose outcome is known, with what an import needs to know it again. */
 
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import { withNul } from "../actions/nul.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/rejects-columns.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
@@ -73,7 +73,7 @@ function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs
     content,
     time: time === undefined ? undefined : String(time),
     owner,
-    response: response === undefined ? undefined : stringifyJson(parseJson(response)),
+    response: response === undefined ? undefined : JSON.stringify(parseJson(response)),
   };
 }
 

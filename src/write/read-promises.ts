@@ -4,7 +4,7 @@ import { compose, type Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { z } from "zod";
 import { isActionName } from "../actions/actions.ts";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { parseJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
@@ -106,7 +106,7 @@ function toImported(line: z.infer<typeof LINE>, name: string, place: number): Im
     ...{ source: line.source, line: line.line, at: line.at },
     outcome: isAccepted ? "accepted" : status === "settled" ? "settled" : "rejected",
     promise: actionPromise,
-    response: response === undefined ? undefined : typeof response === "string" ? response : stringifyJson(response),
+    response: response === undefined ? undefined : typeof response === "string" ? response : JSON.stringify(response),
     ...(normal !== subject && { normal }),
   };
 }

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
-import { parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { parseVerbatim } from "../actions/json.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../map/rejects-names.ts";
@@ -143,8 +143,8 @@ const JSON_TABLE: Table = {
     const own = { [REASON_COLUMN]: reason, [ROW_COLUMN]: key };
     const row = keptRow(text, 0, {});
     return row.kind === "malformed"
-      ? `${stringifyJson({ ...own, [REASON_COLUMN]: `${reason} The line was: ${row.text}` })}\n`
-      : `${stringifyJson({ ...Object(parseVerbatim(text)), ...own })}\n`;
+      ? `${JSON.stringify({ ...own, [REASON_COLUMN]: `${reason} The line was: ${row.text}` })}\n`
+      : `${JSON.stringify({ ...Object(parseVerbatim(text)), ...own })}\n`;
   },
   identity: (text) => (keptRow(text, 0, {}).kind === "malformed" ? text : withoutOwn(parseVerbatim(text))),
   read: (file) =>
@@ -157,9 +157,9 @@ const JSON_TABLE: Table = {
 };
 
 function withoutOwn(row: unknown): string {
-  if (typeof row !== "object" || row === null) return stringifyJson(row);
+  if (typeof row !== "object" || row === null) return JSON.stringify(row);
   const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _key, ...rest } = row as Readonly<Record<string, unknown>>;
-  return stringifyJson(rest);
+  return JSON.stringify(rest);
 }
 
 interface Place {

@@ -9,6 +9,7 @@ import {
   acceptedFields,
   actionSpec,
 } from "../../src/actions/actions.ts";
+import { ExactNumber } from "../../src/actions/exact-number.ts";
 import { CURRENCY_CODES, isWithdrawnCurrency } from "../../src/actions/currencies.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "../../src/actions/fields.ts";
 import type { ActionRule } from "../../src/actions/rules.ts";
@@ -102,8 +103,8 @@ const VALUES = {
 const CHECKSUMMED = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
 
 /** A number where it is exact, as parseJson gives it. */
-function exact(value: bigint): number | bigint {
-  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+function exact(value: bigint): number | ExactNumber {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : new ExactNumber(String(value));
 }
 
 function degrees(limit: number): Arbitrary<number> {
@@ -490,7 +491,7 @@ const MUTATIONS: readonly Mutation[] = [
       return fc.constantFrom(...names).map((name) => withData(action, { [name]: null }));
     },
   },
-  badValue("field-type", isText, () => fc.constantFrom<unknown>(7, true, [], {}, 5n)),
+  badValue("field-type", isText, () => fc.constantFrom<unknown>(7, true, [], {}, exact(U64_MAX))),
   badValue(
     "field-type",
     (spec) => !isText(spec) && spec.kind !== "metadata",
@@ -524,7 +525,7 @@ const MUTATIONS: readonly Mutation[] = [
   ofKind("currency-unknown", "currency", "", "EURO", "eur", "E", "ZZZ"),
   ofKind("latitude-range", "latitude", 90.0001, -91, 1e300),
   ofKind("longitude-range", "longitude", 180.5, -181, -1e300),
-  ofKind("u64-invalid", "u64", -1, 1.5, U64_MAX + 1n, -1n),
+  ofKind("u64-invalid", "u64", -1, 1.5, exact(U64_MAX + 1n)),
   ofKind("price-invalid", "price", "", "12,50", "-1", "1e3", "12.", ".5", "€5", " 5"),
   ofKind("nft-id-invalid", "nftId", "", "MATIC-12", "A B-1-2", "MATIC-1-x"),
   ofKind("wallet-invalid", "wallet", "", "0x123", CHECKSUMMED.replace("A", "a"), "my wallet"),

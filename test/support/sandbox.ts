@@ -1,7 +1,6 @@
 /** A sandbox of a test's own, asked over HTTP with its key. */
 
 import { onTestFinished } from "vitest";
-import { stringifyJson } from "../../src/actions/json.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
 import { type Answer, type RequestOptions, send } from "./requests.ts";
 
@@ -25,7 +24,7 @@ export function call(
     method,
     ...more,
     headers: { "X-Api-Key": sandbox.apiKey, ...JSON_TYPE, ...more.headers },
-    ...(body !== undefined && { body: typeof body === "string" || Buffer.isBuffer(body) ? body : stringifyJson(body) }),
+    ...(body !== undefined && { body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
   });
 }
 

@@ -5,7 +5,6 @@ import fc, { type Arbitrary } from "fast-check";
 import type { Action } from "../../../src/actions/actions.ts";
 import { draftOf } from "../../../src/actions/draft.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
-import { stringifyJson } from "../../../src/actions/json.ts";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
 import { historyArbitrary } from "../arbitraries.ts";
@@ -301,7 +300,7 @@ export function writeTrial({ history, files }: Trial): {
     const part = history.slice(from, from + actions);
     from += actions;
     const isTable = name.endsWith(".csv");
-    texts.set(name, isTable ? toTable(part) : part.map((action) => `${stringifyJson(action)}\n`).join(""));
+    texts.set(name, isTable ? toTable(part) : part.map((action) => `${JSON.stringify(action)}\n`).join(""));
     for (const [at, action] of part.entries()) placed.push({ source: name, line: at + (isTable ? 2 : 1), action });
   }
   return { texts, placed };
@@ -319,5 +318,5 @@ function toTable(actions: readonly Action[]): string {
 
 function toCell(value: unknown): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "object" ? stringifyJson(value) : String(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

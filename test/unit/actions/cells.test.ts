@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
 import { compileField, Draft, itemOf } from "../../../src/actions/draft.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
@@ -15,8 +16,8 @@ describe("a text cell", () => {
   test.each<[FieldName, string, unknown]>([
     ["ticketId", "00123", "00123"],
     ["price", "12,50", "12,50"],
-    ["orderTime", "9007199254740993", 9007199254740993n],
-    ["orderTime", "18446744073709551616", 18446744073709551616n],
+    ["orderTime", "9007199254740993", new ExactNumber("9007199254740993")],
+    ["orderTime", "18446744073709551616", new ExactNumber("18446744073709551616")],
     ["orderTime", "000000000000000000000000000012", 12],
     ["orderTime", "2026-01-15T10:05:30.9+01:00", 1768467930],
     ["longitude", "+13", 13],
@@ -26,7 +27,7 @@ describe("a text cell", () => {
     [
       "metadataAttributes",
       '[{"trait_type":"n","value":9007199254740993}]',
-      [{ trait_type: "n", value: 9007199254740993n }],
+      [{ trait_type: "n", value: new ExactNumber("9007199254740993") }],
     ],
     ["metadataAttributes", '[{"trait_type":"a \\":b","value":"c"}]', [{ trait_type: 'a ":b', value: "c" }]],
   ])("of %s: %s", (field, text, expected) => {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
+import { duplicateKey, parseJson, parseVerbatim } from "../../../src/actions/json.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/check/rules.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
@@ -93,7 +93,7 @@ function wireOf(file: string, text: string): { readonly sent?: string; readonly 
     .filter(({ rule }) => severityOf(rule) === "error");
   return errors.length > 0
     ? { errors }
-    : { sent: mapped.actions.map((action) => stringifyJson(action)).join("\n"), errors };
+    : { sent: mapped.actions.map((action) => JSON.stringify(action)).join("\n"), errors };
 }
 
 const FIELD_NUMBER = /(?:latitude|longitude|startTime|price|value)\\?":"?(-?\d[\d.eE+-]*)/g;
@@ -142,9 +142,9 @@ describe("a number", () => {
     fc.assert(
       fc.property(numberText, (number) => {
         const text = `{"a":[{"b":${number}}],"c":18446744073709551615}`;
-        const [, written = ""] = /"b":([^}]*)/.exec(stringifyJson(parseJson(text))) ?? [];
+        const [, written = ""] = /"b":([^}]*)/.exec(JSON.stringify(parseJson(text))) ?? [];
         expect(isSame(written, number)).toBe(true);
-        expect(stringifyJson(parseVerbatim(text))).toBe(text);
+        expect(JSON.stringify(parseVerbatim(text))).toBe(text);
         expect(duplicateKey(text, parseJson(text))).toBeUndefined();
       }),
     );

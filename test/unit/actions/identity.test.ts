@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { draftOf } from "../../../src/actions/draft.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
@@ -22,7 +23,7 @@ describe("mark", () => {
     ["of a scan without a time: none", "scannedTicket", { ticketId: "t" }, undefined, ""],
     ["of a claim: its wallet, whatever its case", "claimedTicket", { to: "0xABC", userId: "u" }, undefined, "w:0xabc"],
     ["of a claim without a wallet: its user", "claimedTicket", { userId: "Ann" }, undefined, "u:Ann"],
-    ["of a resale with a time: that", "resoldTicket", { userId: "u", price: "1", orderTime: 5n }, undefined, "t:5"],
+    ["of a resale with a time: that", "resoldTicket", { userId: "u", price: "1", orderTime: 5 }, undefined, "t:5"],
     ["of an update: its content", "updateTicket", { imageUrl: "" }, undefined, 'c:{"imageUrl":""}'],
     ["of a source with a key: that", "updateTicket", { imageUrl: "" }, "7", "k:7"],
   ];
@@ -68,7 +69,7 @@ describe("content", () => {
   });
 
   it("comes with the action as it is sent, digits untouched", () => {
-    const { json } = of("soldTicket", { ticketId: "t", price: "18.00", orderTime: 18446744073709551615n });
+    const { json } = of("soldTicket", { ticketId: "t", price: "18.00", orderTime: new ExactNumber("18446744073709551615") });
     expect(json).toBe(
       '{"action":"soldTicket","data":{"ticketId":"t","price":"18.00","orderTime":18446744073709551615}}',
     );
@@ -78,7 +79,7 @@ describe("content", () => {
 describe("texts that ledgers hold", () => {
   const WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
   const ROW = '[ {"value":1.50,"trait_type":"Row"} ]';
-  const late = { ticketId: "t1", orderTime: 18446744073709551615n };
+  const late = { ticketId: "t1", orderTime: new ExactNumber("18446744073709551615") };
   const party = { eventId: "e 1", currency: "EUR", eventName: "Été – 東京", latitude: 52.5, longitude: 0 };
   const sale = { eventId: "e1", ticketId: "t\u0000#2", userId: "u1", price: "018.500", to: WALLET, name: "N" };
   /** As they were written when the first ledgers were: another text would make an accepted action look new. */
@@ -128,7 +129,7 @@ describe("what else the plan asks", () => {
   });
 
   it("caps times at what a number holds", () => {
-    expect(of("scannedTicket", { orderTime: 18446744073709551615n }).time).toBe(Number.MAX_SAFE_INTEGER);
+    expect(of("scannedTicket", { orderTime: new ExactNumber("18446744073709551615") }).time).toBe(Number.MAX_SAFE_INTEGER);
     expect(of("scannedTicket", {}).time).toBeUndefined();
   });
 

@@ -1,28 +1,29 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { payloadJsonSchema, promisesJsonSchema } from "../../../scripts/schemas.ts";
+import { ExactNumber, isJsonObject } from "../../../src/actions/exact-number.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, isActionName } from "../../../src/actions/actions.ts";
-import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { parseJson } from "../../../src/actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../../../src/actions/rules.ts";
 import { actionSchemas, type JsonSchema } from "../../../src/actions/schemas.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
 
 /** As a reader of the schema and of the JSON gets them. */
-const written = (value: unknown): unknown => parseJson(stringifyJson(value));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const written = (value: unknown): unknown => parseJson(JSON.stringify(value));
 
 const TYPES: Record<string, (value: unknown) => boolean> = {
-  object: isObject,
+  object: isJsonObject,
   array: Array.isArray,
   string: (value) => typeof value === "string",
-  number: (value) => typeof value === "number" || typeof value === "bigint",
-  integer: (value) => Number.isInteger(value) || typeof value === "bigint",
+  number: (value) => typeof value === "number" || value instanceof ExactNumber,
+  integer: (value) => Number.isInteger(value) || (value instanceof ExactNumber && value.isWhole),
   boolean: (value) => typeof value === "boolean",
   null: (value) => value === null,
 };
+
+const comparable = (number: unknown): number | bigint =>
+  number instanceof ExactNumber && /^\d+$/.test(number.text) ? BigInt(number.text) : Number(number);
 
 type Keyword = (argument: never, value: unknown, schema: JsonSchema) => boolean;
 
@@ -53,16 +54,16 @@ function createValidator(root: JsonSchema): (value: unknown) => boolean {
     anyOf: (schemas: JsonSchema[], value) => all(schemas, value).some(Boolean),
     oneOf: (schemas: JsonSchema[], value) => all(schemas, value).filter(Boolean).length === 1,
     if: (schema: JsonSchema, value, { then }) => !isValid(schema, value) || isValid(then as JsonSchema, value),
-    required: (names: string[], value) => !isObject(value) || names.every((name) => Object.hasOwn(value, name)),
+    required: (names: string[], value) => !isJsonObject(value) || names.every((name) => Object.hasOwn(value, name)),
     properties: (schemas: Record<string, JsonSchema>, value) =>
-      !isObject(value) ||
+      !isJsonObject(value) ||
       Object.entries(schemas).every(([name, schema]) => !Object.hasOwn(value, name) || isValid(schema, value[name])),
     additionalProperties: (_, value, schema) =>
-      !isObject(value) || Object.keys(value).every((name) => Object.hasOwn(properties(schema), name)),
+      !isJsonObject(value) || Object.keys(value).every((name) => Object.hasOwn(properties(schema), name)),
     items: (schema: JsonSchema, value) => !Array.isArray(value) || value.every((item) => isValid(schema, item)),
     maxItems: (most: number, value) => !Array.isArray(value) || value.length <= most,
-    minimum: (least: number, value) => TYPES.number?.(value) !== true || (value as number) >= least,
-    maximum: (most: number, value) => TYPES.number?.(value) !== true || (value as number) <= most,
+    minimum: (least: number, value) => TYPES.number?.(value) !== true || comparable(value) >= least,
+    maximum: (most: unknown, value) => TYPES.number?.(value) !== true || comparable(value) <= comparable(most),
     minLength: (least: number, value) => typeof value !== "string" || Array.from(value).length >= least,
     maxLength: (most: number, value) => typeof value !== "string" || Array.from(value).length <= most,
     pattern: (source: string, value) => typeof value !== "string" || new RegExp(source, "u").test(value),
@@ -77,7 +78,7 @@ function createValidator(root: JsonSchema): (value: unknown) => boolean {
 }
 
 const isAction = (item: unknown): item is { readonly action: ActionName; readonly data: unknown } =>
-  isObject(item) && typeof item.action === "string" && isActionName(item.action);
+  isJsonObject(item) && typeof item.action === "string" && isActionName(item.action);
 
 const errorsOf = (item: unknown): readonly string[] =>
   validateItem(item)
@@ -138,7 +139,7 @@ describe("the schema of a payload", () => {
   });
 
   it("is written with the greatest time exact", () => {
-    expect(stringifyJson(payloadJsonSchema(), 2)).toContain('"maximum": 18446744073709551615');
+    expect(JSON.stringify(payloadJsonSchema(), 2)).toContain('"maximum": 18446744073709551615');
   });
 });
 

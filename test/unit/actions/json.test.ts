@@ -1,28 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { duplicateKey, elementsOf, escapePointer, parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
+import { duplicateKey, elementsOf, escapePointer, parseJson } from "../../../src/actions/json.ts";
 
 describe("numbers", () => {
   it.each([
     ["9007199254740991", 9007199254740991],
-    ["9007199254740993", 9007199254740993n],
-    ["-9007199254740993", -9007199254740993n],
-    ["18446744073709551615", 18446744073709551615n],
+    ["9007199254740993", new ExactNumber("9007199254740993")],
+    ["-9007199254740993", new ExactNumber("-9007199254740993")],
+    ["18446744073709551615", new ExactNumber("18446744073709551615")],
     ["1e3", 1000],
-    ["18446744073709551615.0", 18446744073709551615n],
-    ["1.8446744073709551615e19", 18446744073709551615n],
+    ["18446744073709551615.0", new ExactNumber("18446744073709551615")],
+    ["1.8446744073709551615e19", new ExactNumber("18446744073709551615")],
     ["-5e-05", -0.00005],
   ] as const)("reads %s", (text, value) => {
-    expect(parseJson(text)).toBe(value);
-    expect(parseJson(`{"a":[${text}]}`)).toEqual({ a: [value] });
+    expect(parseJson(text)).toStrictEqual(value);
+    expect(parseJson(`{"a":[${text}]}`)).toStrictEqual({ a: [value] });
   });
 
-  it("writes every unsigned 64-bit integer with all its digits, in numbers and in bigints", () => {
+  it("writes every unsigned 64-bit integer with all its digits", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
         const text = `{"startTime":${value}}`;
-        expect(stringifyJson(parseJson(text))).toBe(text);
-        expect(stringifyJson({ startTime: value })).toBe(text);
+        expect(JSON.stringify(parseJson(text))).toBe(text);
       }),
     );
   });
@@ -30,7 +30,7 @@ describe("numbers", () => {
 
 describe("texts", () => {
   it("writes half a surrogate pair as an escape, never as another character", () => {
-    expect(stringifyJson("\ud800")).toBe('"\\ud800"');
+    expect(JSON.stringify("\ud800")).toBe('"\\ud800"');
     expect(parseJson('"\\ud800"')).toBe("\ud800");
   });
 
@@ -38,8 +38,7 @@ describe("texts", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
-        expect(stringifyJson(parseJson(text))).toBe(text);
-        expect(JSON.parse(stringifyJson(value, 2))).toEqual(JSON.parse(text));
+        expect(JSON.stringify(parseJson(text))).toBe(text);
       }),
     );
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { checkItem } from "./check-item.ts";
 
 const NOW = 1_780_000_000;
@@ -36,7 +37,7 @@ describe("an action by itself", () => {
       ["price-invalid price", "order-time-missing orderTime"],
     ],
     ["soldTicket", { ...sale, orderTime: null }, ["field-null orderTime", "order-time-missing orderTime"]],
-    ["newEvent", { ...event, startTime: 1_780_000_020n, endTime: 1_780_000_010 }, ["end-before-start endTime"]],
+    ["newEvent", { ...event, startTime: 1_780_000_020, endTime: 1_780_000_010 }, ["end-before-start endTime"]],
     ["newEvent", { ...event, startTime: NOW, endTime: 0 }, []],
     ["newEvent", { ...event, startTime: NOW, endTime: NOW }, []],
     ["updateEvent", { eventId: "e", startTime: null, endTime: NOW }, []],
@@ -274,7 +275,7 @@ describe("a time", () => {
   it.each([
     [1767225600000, "milliseconds"],
     [1767225600000000, "microseconds"],
-    [1767225600123456789n, "nanoseconds"],
+    [new ExactNumber("1767225600123456789"), "nanoseconds"],
   ])("of a sale that is %s looks like another unit", (orderTime, unit) => {
     expect(onlyOf("soldTicket", { ...sale, orderTime })).toMatchObject({
       rule: "looks-like-milliseconds",
@@ -292,13 +293,13 @@ describe("a time", () => {
     // The digits of a date, a spreadsheet's day, a thousandth of the seconds.
     [20260501, ["order-time-far"]],
     [202605012000, ["order-time-far"]],
-    [20260501200000n, ["order-time-far"]],
+    [20260501200000, ["order-time-far"]],
     [46143, ["order-time-far"]],
     [1767225, ["order-time-far"]],
     [NOW, []],
     [NOW + 900, []],
     [NOW + 901, ["order-time-far"]],
-    [18446744073709551615n, ["order-time-far"]],
+    [new ExactNumber("18446744073709551615"), ["order-time-far"]],
     [Number.POSITIVE_INFINITY, ["u64-invalid", "order-time-far"]],
   ])("of a sale, %s: %j", (orderTime, rules) => {
     const found = checkItem({ action: "soldTicket", data: { ...sale, orderTime } }, NOW);

@@ -2,7 +2,6 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stringifyJson } from "../../../src/actions/json.ts";
 import { Failure } from "../../../src/failure.ts";
 import { makeContext, verbs } from "../../support/context.ts";
 import { type Block, blocksOf } from "../../support/docs/blocks.ts";
@@ -115,7 +114,7 @@ function fieldText(mapped: Mapped, field: string): string {
   // What nothing was declared for is checked by the next step.
   const fault = mapped.actions.flatMap((action) => checkItem(action, LATER)).find((each) => each.field === field);
   if (value !== undefined && fault !== undefined) return fault.rule;
-  return value === undefined ? "(nothing)" : typeof value === "string" ? value : stringifyJson(value);
+  return value === undefined ? "(nothing)" : typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** What `tickets plan` writes for the first file of an example, in a folder of its own, and what it says is wrong. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { packOrigins, pass, readChunk, unpackOrigins } from "../../../src/ledger/chunk-life.ts";
+import { pass, readChunk } from "../../../src/ledger/chunk-life.ts";
 import {
   CHUNK_STATES,
   type ChunkEvent,
@@ -59,20 +59,5 @@ describe("a chunk's life", () => {
       expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);
     }
     await database[Symbol.asyncDispose]();
-  });
-});
-
-describe("what is kept of a chunk", () => {
-  const originsOf = async ([chunk]: readonly NewChunk[]): Promise<readonly Origin[]> =>
-    unpackOrigins(await packOrigins(chunk?.origins ?? []));
-
-  test("its origins, to the last field", async () => {
-    const { chunks } = planned([{ sales: [{ id: "a", digest: "d" }, { id: "b" }] }]);
-    const given = (await originsOf(chunks)).map((origin, at) => ({
-      ...origin,
-      time: at === 0 ? 18_446_744_073_709_551_615n : undefined,
-      position: at === 0 ? { run: "00000001", seq: 7 } : undefined,
-    }));
-    expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
   });
 });

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
-import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { parseJson } from "../../../src/actions/json.ts";
 import type { ActionRule } from "../../../src/actions/rules.ts";
 import { openInput } from "../../../src/read/input.ts";
 import type { InputFormat } from "../../../src/read/input-file.ts";
@@ -35,7 +35,7 @@ async function readActions(name: string, format: InputFormat, text: string): Pro
   for await (const batch of input.batches()) {
     for (const row of batch) {
       const mapped = mapper.map(row);
-      if (mapped.kind !== "actions") throw new Error(`line ${row.line} is ${stringifyJson(mapped)}`);
+      if (mapped.kind !== "actions") throw new Error(`line ${row.line} is ${JSON.stringify(mapped)}`);
       actions.push(...mapped.actions);
     }
   }
@@ -50,11 +50,11 @@ function normal({ action, data }: Action): string {
         [name, name === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value] as const,
     )
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return stringifyJson({ action, data: Object.fromEntries(fields) });
+  return JSON.stringify({ action, data: Object.fromEntries(fields) });
 }
 
 const cellOf = (value: unknown): string =>
-  value === undefined ? "" : typeof value === "string" ? value : stringifyJson(value);
+  value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 
 /** How a program may write CSV. */
 const DIALECT = fc.record({
@@ -72,9 +72,9 @@ function toCsv(actions: readonly Action[], { delimiter, lineEnd, quoted, mark, c
   return mark + stringify([["action", ...columns], ...rows], { delimiter, quoted, record_delimiter: lineEnd });
 }
 
-const toNdjson = (items: readonly unknown[]): string => items.map((item) => `${stringifyJson(item)}\n`).join("");
+const toNdjson = (items: readonly unknown[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join("");
 const toPayload = (items: readonly unknown[]): string =>
-  `[\n${items.map((item) => stringifyJson(item)).join(",\n")}\n]`;
+  `[\n${items.map((item) => JSON.stringify(item)).join(",\n")}\n]`;
 
 /** Places as tables hold them: in plain decimals, which few numbers of a random exponent are. */
 function inDecimals({ action, data }: Action): Action {
@@ -204,7 +204,7 @@ test("a mutated action is refused by validate, in NDJSON and in a request body, 
           const rules = new Set(errors.map(({ rule }) => rule));
           // A row may also depend on one of the broken rows before it.
           rules.delete("depends-on-invalid");
-          expect([...rules], stringifyJson(mutant.item)).toEqual([ruleInFile(mutant)]);
+          expect([...rules], JSON.stringify(mutant.item)).toEqual([ruleInFile(mutant)]);
         }
       }
       for (const { rule } of broken) seen.add(rule);

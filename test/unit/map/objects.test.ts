@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { json } from "./rows.ts";
 import type { Mapper } from "./shown.ts";
 import { createMapper } from "./shown.ts";
@@ -12,7 +13,7 @@ describe("{action, data} items", () => {
     expect(mapper.map(json(text))).toEqual({
       kind: "actions",
       eventId: " e ",
-      actions: [{ action: "updateEvent", data: { eventId: " e ", shopUrl: null, startTime: 9007199254740993n } }],
+      actions: [{ action: "updateEvent", data: { eventId: " e ", shopUrl: null, startTime: new ExactNumber("9007199254740993") } }],
     });
     expect(mapper.understanding).toMatchObject({ how: "{action, data} items" });
   });
@@ -46,7 +47,7 @@ describe("flat JSON rows", () => {
             ticketId: "184415834230",
             userId: "u",
             price: "12.50",
-            orderTime: 18446744073709551615n,
+            orderTime: new ExactNumber("18446744073709551615"),
           },
         },
       ],

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as z from "zod";
-import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
+import { parseJson } from "../../../src/actions/json.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import type { MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { SourceConfig } from "../../../src/map/source.ts";
@@ -13,7 +13,7 @@ import { createMapper } from "./shown.ts";
 /** The sources of a config's text, read and checked as the program does. */
 function sourcesOf(text: string): Record<string, SourceConfig> {
   const document = parseConfigText("tickets.config.yaml", text);
-  if (document === undefined || document.problems.length > 0) throw new Error(stringifyJson(document?.problems));
+  if (document === undefined || document.problems.length > 0) throw new Error(JSON.stringify(document?.problems));
   return z.object({ sources: z.record(z.string(), sourceSchema) }).parse(document.value).sources;
 }
 

@@ -1,7 +1,6 @@
 /** The capabilities of a mapping, by the numbers under which docs/mapping.md lists them. */
 
 import { describe, expect, test } from "vitest";
-import { stringifyJson } from "../../../src/actions/json.ts";
 import { cellsRow, json } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
 import type { Mapped } from "./shown.ts";
@@ -319,7 +318,7 @@ describe("24 attributes", () => {
     ]);
     const plain = update('{Level: {from: "{L}", display: number}}');
     const [exact] = dataOf(plain, "T,L\n1,0.12345678901234567890\n");
-    expect(stringifyJson(exact)).toContain('"value":0.12345678901234567890,');
+    expect(JSON.stringify(exact)).toContain('"value":0.12345678901234567890,');
     expect(rulesOf(mapText(plain, "T,L\n1,high\n").mapped[0])).toEqual(["metadata-invalid Level"]);
   });
 

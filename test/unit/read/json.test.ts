@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { stringifyJson } from "../../../src/actions/json.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { JsonArrayParser } from "../../../src/read/json-array.ts";
 import { findJsonFault, invalidJson } from "../../../src/read/json-row.ts";
 import { NdjsonParser } from "../../../src/read/ndjson.ts";
@@ -35,7 +35,7 @@ describe("NDJSON", () => {
 
   test("integers are exact and prototype keys ordinary", () => {
     const [row] = read(() => new NdjsonParser(), '{"n":18446744073709551615,"__proto__":{"x":1},"constructor":2}');
-    expect(row?.kind === "object" && row.value.n).toBe(18446744073709551615n);
+    expect(row?.kind === "object" && row.value.n).toEqual(new ExactNumber("18446744073709551615"));
     expect(row?.kind === "object" && Object.keys(row.value)).toEqual(["n", "__proto__", "constructor"]);
     expect(row?.kind === "object" && Object.getPrototypeOf(row.value)).toBe(Object.prototype);
   });
@@ -182,12 +182,12 @@ test("random objects come back from NDJSON and from an array, in any blocks", ()
       fc.integer({ min: 1, max: 50 }),
       fc.constantFrom("", " ", "\n"),
       (objects, size, space) => {
-        const texts = objects.map((object) => stringifyJson(object));
+        const texts = objects.map((object) => JSON.stringify(object));
         const lines = feed(new NdjsonParser(), texts.join("\n"), size);
         const items = feed(new JsonArrayParser(), `[${texts.join(`${space},${space}`)}${space}]`, size);
         for (const rows of [lines, items]) {
           expect(
-            rows.map((row) => (row.kind === "object" ? [row.text, stringifyJson(row.value)] : brief(row))),
+            rows.map((row) => (row.kind === "object" ? [row.text, JSON.stringify(row.value)] : brief(row))),
           ).toEqual(texts.map((text) => [text, text]));
         }
       },

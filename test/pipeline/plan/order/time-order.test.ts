@@ -5,12 +5,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Action } from "../../../../src/actions/actions.ts";
-import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
+import { parseJson } from "../../../../src/actions/json.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../../../support/arbitraries.ts";
 import { makeContext, type Options, verbs } from "../../../support/context.ts";
 import { openFolder } from "../../../support/folder.ts";
 
-const lines = (actions: readonly unknown[]): string => actions.map((action) => `${stringifyJson(action)}\n`).join("");
+const lines = (actions: readonly unknown[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
 
 /** The lines of a plan, or what the command said where there is none. */
 async function planOf(
