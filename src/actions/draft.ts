@@ -1,17 +1,8 @@
 /** One action of a row while it is read: field by field, as the JSON that is sent, and what is wrong with it. */
 
-import { ACTION_NAMES, type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
+import { type Action, type ActionData, type ActionName, actionSpec } from "./actions.ts";
 import { ExactNumber } from "./exact-number.ts";
-import {
-  FIELD_NAMES,
-  type FieldName,
-  type FieldSet,
-  fieldSpec,
-  isFieldName,
-  numberOf,
-  recordOf,
-  setOf,
-} from "./fields.ts";
+import { type FieldName, fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, quote } from "./json.ts";
 import type { Fault, TextFault } from "./kind.ts";
 import { faultIn, KINDS } from "./kinds.ts";
@@ -19,96 +10,69 @@ import type { Problem } from "./problem.ts";
 import { instantIn } from "./times.ts";
 import { zoneOf } from "./zones.ts";
 
-/** The number of a field, or a key of the data that is no field's. */
-export type Key = number | string;
-
-/** What each action takes by its table. */
-export const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
+/** What a draft holds of one field, or under a key that is no field's. */
+interface Given {
+  /** As it is sent; undefined where `value` has it. */
+  readonly json: string | undefined;
+  /** As a text: the digits of a number, attributes as JSON. Undefined for null, and for a wrong value that is a list or an object. */
+  readonly text: string | undefined;
+  /** Null, a value that breaks a rule or that of a strange key. It may be anything that JSON can say, and is written only when it is sent. */
+  readonly value: unknown;
+  readonly fault: Fault | undefined;
+}
 
 export class Draft {
   readonly action: ActionName;
   /** What tells it apart from others of its ticket, where its source says it. */
   key: string | undefined;
-  /** What the data holds, in the order in which it came. */
-  readonly keys: Key[] = [];
-  /** By number of field: its value as a text, the digits of a number, attributes as JSON. Absent for null. */
-  readonly text: (string | undefined)[] = new Array(FIELD_NAMES.length);
-  /** The fields that are given and not null. */
-  given: FieldSet = 0;
-  /** The fields that are null. */
-  nulls: FieldSet = 0;
-  /** By number of field, the rule that its value breaks; undefined where none does. */
-  faults: Map<number, Fault> | undefined;
-  readonly #json: (string | undefined)[] = new Array(FIELD_NAMES.length);
-  /** Values that break a rule or have a strange key. They may be anything that JSON can say, and are written only when they are sent. */
-  #bad: Map<Key, unknown> | undefined;
+  /** What the data holds, by name, in the order in which it came. */
+  readonly given = new Map<string, Given>();
 
   constructor(action: ActionName) {
     this.action = action;
   }
 
-  /** Whether all that it holds is a field that the action takes, with a value that breaks no rule. */
-  get isSound(): boolean {
-    return this.#bad === undefined && this.nulls === 0 && (this.given & ~TAKEN[this.action]) === 0;
-  }
-
   /** Adds a field whose value breaks no rule. */
-  put(number: number, json: string, text: string): void {
-    this.keys.push(number);
-    this.#json[number] = json;
-    this.text[number] = text;
-    this.given |= 1 << number;
+  put(field: FieldName, json: string, text: string): void {
+    this.given.set(field, { json, text, value: undefined, fault: undefined });
   }
 
   /** Adds a value of JSON, whatever it is. */
   putValue(name: string, value: unknown): void {
-    if (!isFieldName(name)) this.#keep(name, value);
-    else if (value === null) this.#putNull(numberOf(name));
-    else this.judge(numberOf(name), value);
-  }
-
-  #putNull(number: number): void {
-    this.keys.push(number);
-    this.#json[number] = "null";
-    this.nulls |= 1 << number;
-  }
-
-  /** Adds a value of a field, right or not, which is not null. */
-  judge(number: number, value: unknown): void {
-    const fault = faultIn(number, value);
-    if (fault === undefined && typeof value === "string") {
-      this.put(number, quote(value), value);
-      return;
-    }
-    if (fault === undefined) {
+    const isKnown = value !== null && isFieldName(name);
+    const fault = isKnown ? faultIn(name, value) : undefined;
+    if (!isKnown || fault !== undefined) this.given.set(name, { json: undefined, text: textOf(value), value, fault });
+    else if (typeof value === "string") this.put(name, quote(value), value);
+    else {
       const json = JSON.stringify(value);
-      this.put(number, json, json);
-      return;
+      this.put(name, json, json);
     }
-    this.faults ??= new Map();
-    this.faults.set(number, fault);
-    this.#keep(number, value);
-    this.given |= 1 << number;
-    if (typeof value !== "object" || value instanceof ExactNumber) this.text[number] = String(value);
   }
 
-  /** Keeps a value that breaks a rule, or has a key that is no field's. */
-  #keep(key: Key, value: unknown): void {
-    this.keys.push(key);
-    this.#bad ??= new Map();
-    this.#bad.set(key, value);
+  /** Whether a value is given, right or not, that is not null. */
+  has(name: string): boolean {
+    const given = this.given.get(name);
+    return given !== undefined && given.value !== null;
+  }
+
+  text(name: string): string | undefined {
+    return this.given.get(name)?.text;
   }
 
   /** The value as it is sent. */
-  json(key: Key): string {
-    const written = typeof key === "number" ? this.#json[key] : undefined;
-    return written ?? JSON.stringify(this.#bad?.get(key));
+  json(name: string): string {
+    const given = this.given.get(name);
+    return given?.json ?? JSON.stringify(given?.value);
   }
 
-  value(key: Key): unknown {
-    return this.#bad?.has(key) === true ? this.#bad.get(key) : parseJson(this.json(key));
+  value(name: string): unknown {
+    const given = this.given.get(name);
+    return given?.json === undefined ? given?.value : parseJson(given.json);
   }
 }
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "object" && !(value instanceof ExactNumber) ? undefined : String(value);
 
 /** The draft of an action whose data is typed already, as in an `{action, data}` row. */
 export function draftOf(action: ActionName, data: object): Draft {
@@ -120,12 +84,9 @@ export function draftOf(action: ActionName, data: object): Draft {
   return draft;
 }
 
-/** The name of a key of a draft. */
-export const nameOf = (key: Key): string => (typeof key === "number" ? String(FIELD_NAMES[key]) : key);
-
 /** The action as an object. */
 export function itemOf(draft: Draft): Action {
-  const data = Object.fromEntries(draft.keys.map((key) => [nameOf(key), draft.value(key)]));
+  const data = Object.fromEntries([...draft.given.keys()].map((name) => [name, draft.value(name)]));
   return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
 }
 
@@ -144,7 +105,6 @@ export type ReadField = (text: string, draft: Draft, problems: Problem[]) => voi
 
 /** How texts become a field of an action. */
 export function compileField(action: ActionName, field: FieldName, { clearWord, zone }: ReadSettings): ReadField {
-  const number = numberOf(field);
   const { read = (text: string) => text } = KINDS[fieldSpec(field).kind];
   const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
   const cleared = clearedValue(action, field);
@@ -152,7 +112,7 @@ export function compileField(action: ActionName, field: FieldName, { clearWord, 
     const value = text === clearWord ? cleared : read(text, toInstant);
     if (isFault(value))
       problems.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
-    else draft.judge(number, value);
+    else draft.putValue(field, value);
   };
 }
 

@@ -171,16 +171,3 @@ export const recordOf = <Name extends string, T>(
   names: readonly Name[],
   make: (name: Name) => T,
 ): Readonly<Record<Name, T>> => Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>; // each of them
-
-// ---- sets of fields, as the bits of a number ----
-
-/** Fields as the bits of a number: the lowest is the first of the table. */
-export type FieldSet = number;
-
-const NUMBERS: ReadonlyMap<FieldName, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
-
-/** The place of a field in the table, by which drafts hold it. */
-export const numberOf = (field: FieldName): number => NUMBERS.get(field) ?? -1; // every field is in the table
-
-export const setOf = (fields: readonly FieldName[]): FieldSet =>
-  fields.reduce((set, field) => set | (1 << numberOf(field)), 0);

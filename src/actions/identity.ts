@@ -1,9 +1,10 @@
 /** What makes two actions the same: their subject, their kind, and their mark (docs/guarantees.md, "What counts as already sent"). */
 
 import { hash } from "node:crypto";
-import { actionSpec } from "./actions.ts";
+import { type ActionSpec, actionSpec } from "./actions.ts";
 import type { Draft } from "./draft.ts";
-import { FIELD_NAMES, fieldSpec, isFieldName, numberOf } from "./fields.ts";
+import { FIELD_NAMES, fieldSpec, isFieldName, recordOf } from "./fields.ts";
+import { quote } from "./json.ts";
 import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
 import { withoutNul } from "./nul.ts";
@@ -38,44 +39,43 @@ export interface Identity {
   readonly json: string;
 }
 
-const [EVENT_ID, TICKET_ID, NFT_ID, USER_ID, CURRENCY, PRICE, TO, ORDER_TIME] = (
-  ["eventId", "ticketId", "nftId", "userId", "currency", "price", "to", "orderTime"] as const
-).map(numberOf) as [number, number, number, number, number, number, number, number]; // as many as names
-
 export function identityOf(draft: Draft): Identity {
-  const { action, text } = draft;
+  const { action } = draft;
   const isOfEvent = actionSpec(action).about === "event";
   const content = contentOf(draft);
   const sells = action === "soldTicket" || action === "resoldTicket";
+  const price = draft.text("price");
   return {
-    subject: subjectOf(text, isOfEvent),
+    subject: subjectOf(draft, isOfEvent),
     mark: markOf(draft, content),
     content,
-    time: timeOf(text[ORDER_TIME]),
-    event: isOfEvent ? undefined : text[EVENT_ID],
-    owner: isOfEvent ? text[CURRENCY] : sells ? text[USER_ID] : undefined,
-    decimals: text[PRICE] === undefined ? undefined : decimalsOf(text[PRICE]),
+    time: timeOf(draft.text("orderTime")),
+    event: isOfEvent ? undefined : draft.text("eventId"),
+    owner: isOfEvent ? draft.text("currency") : sells ? draft.text("userId") : undefined,
+    decimals: price === undefined ? undefined : decimalsOf(price),
     json: jsonOf(draft),
   };
 }
 
-function subjectOf(text: Draft["text"], isOfEvent: boolean): string {
-  if (isOfEvent) return withoutNul(`e:${text[EVENT_ID] ?? ""}`);
-  const ticketId = text[TICKET_ID];
-  return withoutNul(ticketId === undefined ? `n:${text[NFT_ID] ?? ""}` : `t:${ticketId}`);
+function subjectOf(draft: Draft, isOfEvent: boolean): string {
+  if (isOfEvent) return withoutNul(`e:${draft.text("eventId") ?? ""}`);
+  const ticketId = draft.text("ticketId");
+  return withoutNul(ticketId === undefined ? `n:${draft.text("nftId") ?? ""}` : `t:${ticketId}`);
 }
 
-export function markOf({ action, text, key }: Draft, content: string): string {
-  const { mark } = actionSpec(action);
+export function markOf(draft: Draft, content: string): string {
+  const { mark } = actionSpec(draft.action);
   if (mark === "none") return "";
-  if (key !== undefined) return plainMark(`k:${key}`);
-  const time = text[ORDER_TIME];
+  if (draft.key !== undefined) return plainMark(`k:${draft.key}`);
+  const time = draft.text("orderTime");
   if (time !== undefined) return `t:${time}`;
   if (mark === "content") return `c:${content}`;
   if (mark === "time") return "";
-  const wallet = text[TO];
+  const wallet = draft.text("to");
   return plainMark(
-    wallet === undefined ? `u:${text[USER_ID] ?? ""}` : `w:${/^0x/i.test(wallet) ? wallet.toLowerCase() : wallet}`,
+    wallet === undefined
+      ? `u:${draft.text("userId") ?? ""}`
+      : `w:${/^0x/i.test(wallet) ? wallet.toLowerCase() : wallet}`,
   );
 }
 
@@ -96,52 +96,49 @@ function decimalsOf(price: string): number {
   return end - point - 1;
 }
 
-/** By number of field, what stands before its value in JSON. */
-const HEADS: readonly string[] = FIELD_NAMES.map((name) => `"${name}":`);
-const headOf = (key: number | string): string =>
-  typeof key === "number" ? (HEADS[key] ?? "") : `${JSON.stringify(key)}:`;
-
 function jsonOf(draft: Draft): string {
-  const { action, keys } = draft;
   let members = "";
-  for (const key of keys) members += (members === "" ? "" : ",") + headOf(key) + draft.json(key);
-  return `{"action":"${action}","data":{${members}}}`;
+  for (const name of draft.given.keys()) members += memberOf(name, draft.json(name), members);
+  return `{"action":"${draft.action}","data":{${members}}}`;
 }
+
+/** One member of an object, behind those before it. */
+const memberOf = (name: string, json: string, before: string): string =>
+  `${before === "" ? "" : ","}${quote(name)}:${json}`;
 
 /** Longer contents are stored as their digest: 128 bits of SHA-256, so that no two meet by chance. */
 const LONGEST_CONTENT = 32;
 const DIGEST_CHARACTERS = 22;
 
-const inOrder = FIELD_NAMES.toSorted().map(numberOf);
-const CONTENT = {
-  event: inOrder.filter((number) => number !== EVENT_ID),
-  ticket: inOrder.filter((number) => number !== TICKET_ID && number !== NFT_ID),
-} as const;
-/** By number of field, the value that says the same as none. */
-const DEFAULTS = FIELD_NAMES.map((name) => JSON.stringify(fieldSpec(name).default));
+/** What names the event or ticket, and so is no content. */
+const REFERENCES: Readonly<Record<ActionSpec["about"], readonly string[]>> = {
+  event: ["eventId"],
+  ticket: ["ticketId", "nftId"],
+};
+
+/** Of each field the JSON that says the same as none, and what gives its JSON in one spelling, where it has several. */
+const SPELLINGS = recordOf(FIELD_NAMES, (name) => {
+  const { kind, default: preset } = fieldSpec(name);
+  return { none: JSON.stringify(preset), canonical: KINDS[kind].canonical ?? ((json: string) => json) };
+});
 
 function contentOf(draft: Draft): string {
   const { about, updates } = actionSpec(draft.action);
   let members = "";
-  for (const number of CONTENT[about]) {
-    if ((draft.given & (1 << number)) === 0) continue;
-    const json = draft.json(number);
-    if (!updates && json === DEFAULTS[number]) continue;
-    members += (members === "" ? "" : ",") + headOf(number) + (CANONICAL[number]?.(json) ?? json);
+  for (const name of [...draft.given.keys()].sort()) {
+    if (!draft.has(name) || REFERENCES[about].includes(name)) continue;
+    const json = draft.json(name);
+    const spelling = isFieldName(name) ? SPELLINGS[name] : undefined;
+    if (!updates && json === spelling?.none) continue;
+    members += memberOf(name, spelling?.canonical(json) ?? json, members);
   }
-  if (!draft.isSound)
-    for (const key of draft.keys.filter((each) => typeof each === "string").sort())
-      members += (members === "" ? "" : ",") + headOf(key) + draft.json(key);
   const content = `{${members}}`;
   return content.length <= LONGEST_CONTENT ? content : hash("sha256", content, "base64url").slice(0, DIGEST_CHARACTERS);
 }
 
-/** By number of field, its JSON in one spelling, where it has several. */
-const CANONICAL = FIELD_NAMES.map((name) => KINDS[fieldSpec(name).kind].canonical);
-
 /** Whether two values of a field say the same. */
 export function saysTheSame(name: string, one: unknown, other: unknown): boolean {
   if (one === undefined || other === undefined) return one === other;
-  const canonical = (isFieldName(name) ? CANONICAL[numberOf(name)] : undefined) ?? ((json: string) => json);
-  return canonical(JSON.stringify(one)) === canonical(JSON.stringify(other));
+  const inOneSpelling = isFieldName(name) ? SPELLINGS[name].canonical : (json: string) => json;
+  return inOneSpelling(JSON.stringify(one)) === inOneSpelling(JSON.stringify(other));
 }

@@ -8,7 +8,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName, U64_MAX } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldKind, fieldSpec } from "./fields.ts";
+import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec, recordOf } from "./fields.ts";
 import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
@@ -42,15 +42,15 @@ export const KINDS: Readonly<Record<FieldKind, Kind>> = {
   ),
 };
 
-const JUDGES = FIELD_NAMES.map((name) => {
+const JUDGES = recordOf(FIELD_NAMES, (name) => {
   const { kind, maxLength = Number.POSITIVE_INFINITY, default: cleared } = fieldSpec(name);
   return { judge: KINDS[kind].judge, maxLength, cleared };
 });
 
-/** What is wrong with a value of JSON, warnings included, by the number of its field. Null is not this function's business. */
-export function faultIn(number: number, value: unknown): Fault | undefined {
-  const of = JUDGES[number];
-  return of === undefined || value === of.cleared ? undefined : of.judge(value, of.maxLength);
+/** What is wrong with a value of JSON, warnings included. Null is not this function's business. */
+export function faultIn(name: FieldName, value: unknown): Fault | undefined {
+  const { judge, maxLength, cleared } = JUDGES[name];
+  return value === cleared ? undefined : judge(value, maxLength);
 }
 
 // ---- texts ----

@@ -1,19 +1,11 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
-import { type Draft, draftOf, type Key, nameOf, TAKEN } from "./draft.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
-import {
-  FIELD_NAMES,
-  type FieldName,
-  type FieldSet,
-  fieldSpec,
-  isFieldName,
-  recordOf,
-  relaxingRule,
-  setOf,
-} from "./fields.ts";
+import { FIELD_NAMES, type FieldName, isFieldName, recordOf, relaxingRule } from "./fields.ts";
 import { escapePointer } from "./json.ts";
+import type { Fault } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionProblem } from "./rules.ts";
 
@@ -69,25 +61,22 @@ export function actionHint(written: unknown): string {
 
 /** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
 export function validateDraft(draft: Draft): readonly ActionProblem[] {
-  const ofKeys = draft.isSound ? NONE : draft.keys.flatMap((key) => problemsOfKey(draft, key));
-  const missing = missingProblems(draft);
-  if (ofKeys.length === 0) return missing;
-  return missing.length === 0 ? ofKeys : [...ofKeys, ...missing];
+  const problems: ActionProblem[] = [];
+  for (const [name, { value, fault }] of draft.given) {
+    if (!TAKEN[draft.action].has(name)) problems.push(strangeField(draft, name));
+    if (fault !== undefined) problems.push(faultProblem(draft, name, fault));
+    if (value === null && isFieldName(name)) problems.push(...nullProblem(draft.action, name));
+  }
+  addMissing(draft, problems);
+  return problems.length === 0 ? NONE : problems;
 }
 
-function problemsOfKey(draft: Draft, key: Key): readonly ActionProblem[] {
-  const field = typeof key === "number" ? FIELD_NAMES[key] : undefined;
-  if (typeof key === "string" || field === undefined) return [strangeField(draft, key)];
-  const isTaken = (TAKEN[draft.action] & (1 << key)) !== 0;
-  const isNull = (draft.nulls & (1 << key)) !== 0;
-  const found = isNull ? nullProblem(draft.action, field) : faultProblem(draft, key, field);
-  return [isTaken ? undefined : strangeField(draft, key), found].filter((problem) => problem !== undefined);
-}
+/** What each action takes by its table. */
+const TAKEN = recordOf(ACTION_NAMES, (action): ReadonlySet<string> => new Set(acceptedFields(action)));
 
-function strangeField(draft: Draft, key: Key): ActionProblem {
+function strangeField(draft: Draft, name: string): ActionProblem {
   const { action } = draft;
-  const name = nameOf(key);
-  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...textOf(draft, key) };
+  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...shownIn(draft, name) };
   if (!isFieldName(name)) {
     const meant = nearest(name, acceptedFields(action)) ?? nearest(name, FIELD_NAMES);
     const hint = meant === undefined ? "Leave it out." : `Did you mean ${meant}?`;
@@ -106,32 +95,29 @@ function strangeField(draft: Draft, key: Key): ActionProblem {
 }
 
 /** In an update null says the same as leaving the field out. */
-function nullProblem(action: ActionName, field: FieldName): ActionProblem | undefined {
+function nullProblem(action: ActionName, field: FieldName): readonly ActionProblem[] {
   const { updates, required } = actionSpec(action);
-  if (updates && !required.includes(field)) return undefined;
+  if (updates && !required.includes(field)) return NONE;
   const message = updates
     ? `${field} is null, and ${action} needs it.`
     : `${field} is null; only an update takes null, for "leave unchanged".`;
-  return { rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint: "Leave the field out." };
+  const hint = "Leave the field out.";
+  return [{ rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint }];
 }
 
-function faultProblem(draft: Draft, key: number, field: FieldName): ActionProblem | undefined {
-  const fault = draft.faults?.get(key);
-  if (fault === undefined) return undefined;
-  const { rule, inside = "", what, hint } = fault;
-  const isNoId = actionSpec(draft.action).updates && draft.text[key] === "" && fieldSpec(field).kind !== "id";
+function faultProblem(draft: Draft, field: string, { rule, inside = "", what, hint }: Fault): ActionProblem {
+  const isNoId = actionSpec(draft.action).updates && draft.text(field) === "" && rule !== "id-empty";
   return {
     rule,
     field,
     pointer: `/data/${field}${inside}`,
-    ...textOf(draft, key),
+    ...shownIn(draft, field),
     message: `${field} ${what}.`,
     hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
   };
 }
 
-const textOf = (draft: Draft, key: Key): { value?: string } =>
-  shown((typeof key === "number" ? draft.text[key] : undefined) ?? draft.value(key));
+const shownIn = (draft: Draft, name: string): { value?: string } => shown(draft.text(name) ?? draft.value(name));
 
 /** The value as text. What nests too deeply to be written out is a value without a text. */
 function shown(value: unknown): { value?: string } {
@@ -145,24 +131,13 @@ function shown(value: unknown): { value?: string } {
   }
 }
 
-/** Of each action the fields of which it needs all, one, or some. */
-const NEEDED = recordOf(ACTION_NAMES, (action) => {
-  const { required, exclusive, anyOf } = actionSpec(action);
-  return { all: setOf(required), one: setOf(exclusive), some: setOf(anyOf) };
-});
-
 /** What is not there. A null that has a problem of its own is not missing as well. */
-function missingProblems({ action, given, nulls }: Draft): readonly ActionProblem[] {
-  const { all, one, some } = NEEDED[action];
+function addMissing(draft: Draft, problems: ActionProblem[]): void {
+  const { action, given } = draft;
   const { required, exclusive, anyOf, updates } = actionSpec(action);
-  const isThere = given | nulls;
-  const isThereOrReported = updates ? given : isThere;
-  const problems: ActionProblem[] = [];
-  if ((all & ~isThere) !== 0)
-    problems.push(
-      ...required.filter((name) => (isThere & setOf([name])) === 0).map((name) => missingField(action, name)),
-    );
-  if (one !== 0 && (one & isThereOrReported) === 0)
+  const isThereOrReported = (name: FieldName): boolean => (updates ? draft.has(name) : given.has(name));
+  for (const name of required) if (!given.has(name)) problems.push(missingField(action, name));
+  if (exclusive.length > 0 && !exclusive.some(isThereOrReported))
     problems.push({
       rule: "ticket-reference-missing",
       field: "ticketId",
@@ -170,7 +145,7 @@ function missingProblems({ action, given, nulls }: Draft): readonly ActionProble
       message: `${action} names no ticket: exactly one of ${exclusive.join(" and ")} is required.`,
       hint: "Add the ticketId, or the nftId that the service made.",
     });
-  if (isMany(one & given))
+  if (exclusive.length > 0 && exclusive.every((name) => draft.has(name)))
     problems.push({
       rule: "ticket-reference-both",
       field: "nftId",
@@ -178,7 +153,7 @@ function missingProblems({ action, given, nulls }: Draft): readonly ActionProble
       message: `${action} has ${exclusive.join(" and ")}; exactly one is accepted.`,
       hint: "Leave one out.",
     });
-  if (some !== 0 && (some & isThereOrReported) === 0)
+  if (anyOf.length > 0 && !anyOf.some(isThereOrReported))
     problems.push({
       rule: "claim-recipient-missing",
       field: "to",
@@ -186,10 +161,7 @@ function missingProblems({ action, given, nulls }: Draft): readonly ActionProble
       message: `${action} has neither ${anyOf.join(" nor ")}; at least one is required.`,
       hint: "Add the wallet address (to), the userId or both.",
     });
-  return problems.length === 0 ? NONE : problems;
 }
-
-const isMany = (set: FieldSet): boolean => (set & (set - 1)) !== 0;
 
 function missingField(action: ActionName, name: FieldName): ActionProblem {
   const rule = relaxingRule(action, name) ?? "field-required";

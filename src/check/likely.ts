@@ -1,7 +1,7 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
 import type { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldKind, fieldSpec, numberOf } from "../actions/fields.ts";
+import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
 import { FORMULA_ERROR, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
@@ -206,20 +206,19 @@ const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
   url: flawInUrl,
   wallet: unseen,
 };
-/** By number of field. */
-const FINDER_OF = FIELD_NAMES.map((name) => FINDERS[fieldSpec(name).kind]);
-const ATTRIBUTES = numberOf("metadataAttributes");
-/** The numbers of the fields in which something may be found. */
-export const WATCHED = FIELD_NAMES.map(numberOf).filter((number) => number === ATTRIBUTES || FINDER_OF[number]);
+const finderOf = (field: FieldName): Find | undefined => FINDERS[fieldSpec(field).kind];
+const ATTRIBUTES = "metadataAttributes";
+/** The fields in which something may be found. */
+export const WATCHED = FIELD_NAMES.filter((field) => field === ATTRIBUTES || finderOf(field) !== undefined);
 
 const NONE: readonly Flaw[] = [];
 
 /** What is likely wrong with a field of a draft that is given, be it right or not. */
-export function flawsIn(draft: Draft, number: number): readonly Flaw[] {
-  if (number === ATTRIBUTES) return flawsOfAttributes(draft);
-  const find = FINDER_OF[number];
-  const text = draft.text[number];
-  if (find === undefined || text === undefined || draft.faults?.get(number)?.rule === "field-type") return NONE;
+export function flawsIn(draft: Draft, field: FieldName): readonly Flaw[] {
+  if (field === ATTRIBUTES) return flawsOfAttributes(draft);
+  const find = finderOf(field);
+  const { text, fault } = draft.given.get(field) ?? {};
+  if (find === undefined || text === undefined || fault?.rule === "field-type") return NONE;
   const flaw = find(text);
   return flaw === undefined ? NONE : [{ text, ...flaw }];
 }
@@ -229,7 +228,7 @@ const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"|\\{\\{|\\$
 
 /** One flaw of each rule, with the text that it is in. */
 function flawsOfAttributes(draft: Draft): readonly Flaw[] {
-  const json = draft.faults?.has(ATTRIBUTES) === true ? undefined : draft.json(ATTRIBUTES);
+  const json = draft.given.get(ATTRIBUTES)?.json;
   if (json !== undefined && SIMPLE.test(json) && !NO_TEXT_INSIDE.test(json)) return NONE;
   const found = new Map<string, Flaw>();
   for (const text of textsOfAttributes(draft.value(ATTRIBUTES))) {

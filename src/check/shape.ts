@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, numberOf, recordOf, setOf } from "../actions/fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "../actions/fields.ts";
 import { about, type Problem } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
 import { utcText } from "../text.ts";
@@ -22,20 +22,18 @@ export function checkDraft(draft: Draft, now: number): readonly Problem[] {
 
 /** First what every row of an export may have, then field by field. */
 function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
-  const { action, given } = draft;
+  const { action } = draft;
   const problems: Problem[] = [];
-  if ((given & ORDER_TIME) === 0) problems.push(...TIMELESS[action]);
+  if (!draft.has("orderTime")) problems.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
-  for (const number of WATCHED) if ((given & (1 << number)) !== 0) problems.push(...problemsOfFlaws(draft, number));
-  for (const { field, number } of TIMES) {
-    const time = timeOf(draft, number);
+  for (const field of WATCHED) if (draft.has(field)) problems.push(...problemsOfFlaws(draft, field));
+  for (const field of TIMES) {
+    const time = timeOf(draft, field);
     if (time !== undefined) problems.push(...mistakesOfTime(field, time, now));
   }
-  if ((given & SPAN) === SPAN) problems.push(...mistakesOfSpan(timeOf(draft, START), timeOf(draft, END)));
+  problems.push(...mistakesOfSpan(timeOf(draft, "startTime"), timeOf(draft, "endTime")));
   return problems.length === 0 ? NONE : problems;
 }
-
-const ORDER_TIME = setOf(["orderTime"]);
 
 /** Of an action without orderTime, as whole exports may be. */
 const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Problem[] => {
@@ -53,10 +51,10 @@ const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Problem[] => {
 });
 
 /** What an update is about; without anything else it changes nothing. */
-const REFERENCES = setOf(["eventId", "ticketId", "nftId"]);
+const REFERENCES: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
 
 const changesNothing = (draft: Draft): boolean =>
-  (draft.given & ~REFERENCES) === 0 && !draft.keys.some((key) => typeof key === "string" && draft.value(key) !== null);
+  draft.given.keys().every((name) => REFERENCES.has(name) || !draft.has(name));
 
 const changeless = (action: ActionName): Problem => ({
   rule: "update-without-change",
@@ -66,25 +64,19 @@ const changeless = (action: ActionName): Problem => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-function problemsOfFlaws(draft: Draft, number: number): readonly Problem[] {
-  const flaws = flawsIn(draft, number);
-  if (flaws.length === 0) return NONE;
-  const field = FIELD_NAMES[number] ?? "";
-  return flaws.map(({ rule, what, hint, text = "" }) => {
+function problemsOfFlaws(draft: Draft, field: FieldName): readonly Problem[] {
+  return flawsIn(draft, field).map(({ rule, what, hint, text = "" }) => {
     return { rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint };
   });
 }
 
-const TIMES = FIELD_NAMES.filter((field) => fieldSpec(field).kind === "u64").map((field) => ({
-  field,
-  number: numberOf(field),
-}));
-const SPAN = setOf(["startTime", "endTime"]);
-const [START, END] = [numberOf("startTime"), numberOf("endTime")];
+const TIMES = FIELD_NAMES.filter((field) => fieldSpec(field).kind === "u64");
 
 /** The digits of a time; undefined for what is no number. */
-const timeOf = ({ text, faults }: Draft, number: number): string | undefined =>
-  faults?.get(number)?.rule === "field-type" ? undefined : text[number];
+function timeOf({ given }: Draft, field: FieldName): string | undefined {
+  const { text, fault } = given.get(field) ?? {};
+  return fault?.rule === "field-type" ? undefined : text;
+}
 
 /** 2009-01-01: there was no blockchain before, and no ticket on it. */
 const EARLIEST_ORDER = 1_230_768_000;

@@ -2,7 +2,6 @@
 
 import type { Draft } from "../actions/draft.ts";
 import { readDecimal } from "../actions/exact-number.ts";
-import { numberOf } from "../actions/fields.ts";
 import { parseJson, quote } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { MappingError } from "./mapping-error.ts";
@@ -19,8 +18,6 @@ interface Trait {
   readonly before: string;
   readonly after: string;
 }
-
-const ATTRIBUTES = numberOf("metadataAttributes");
 
 export function compileAttributes(rules: TraitRules, context: ValueContext): (scope: Scope, draft: Draft) => void {
   const traits = Object.entries(rules).map(([name, rule]) => compileTrait(name, rule, context));
@@ -40,7 +37,7 @@ export function compileAttributes(rules: TraitRules, context: ValueContext): (sc
     }
     if (members === "") return;
     const json = `[${members}]`;
-    if (isSound && areSoundNames) draft.put(ATTRIBUTES, json, json);
+    if (isSound && areSoundNames) draft.put("metadataAttributes", json, json);
     else draft.putValue("metadataAttributes", parseJson(json));
   };
 }

@@ -1,6 +1,6 @@
 /** The events of a file: a newEvent is given once, by the first row of its event. Rows that describe it differently are reported. */
 
-import { type Draft, nameOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import { placeText } from "../actions/problem.ts";
 import { quoted } from "../text.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
@@ -29,9 +29,8 @@ export class Events {
   see(eventId: string, draft: Draft, line: number): void {
     const described = this.#described.get(eventId) ?? new Map<string, Said>();
     this.#described.set(eventId, described);
-    for (const key of draft.keys) {
-      const field = nameOf(key);
-      const said = { value: (typeof key === "number" ? draft.text[key] : undefined) ?? draft.json(key), line };
+    for (const field of draft.given.keys()) {
+      const said = { value: draft.text(field) ?? draft.json(field), line };
       const first = described.get(field);
       if (first === undefined) described.set(field, said);
       else if (first.value !== said.value) this.#differ(eventId, field, first, said);

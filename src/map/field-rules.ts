@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { compileField, Draft, type ReadField } from "../actions/draft.ts";
-import { type FieldKind, type FieldName, fieldSpec, numberOf } from "../actions/fields.ts";
+import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { mangled } from "../actions/mangled.ts";
 import type { Problem } from "../actions/problem.ts";
 import { ACTION_RULES } from "../actions/rules.ts";
@@ -93,14 +93,12 @@ function constantField(
   if (text !== "") put(text, draft, problems);
   const [problem] = problems;
   if (problem !== undefined) throw new MappingError(path, problem.message.replace(/\.$/, ""), problem.hint);
-  const number = numberOf(field);
-  const fault = draft.faults?.get(number);
+  const { fault, text: said } = draft.given.get(field) ?? {};
   if (fault !== undefined && ACTION_RULES[fault.rule].severity === "error" && !relaxedRules.has(fault.rule))
     throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
-  const said = draft.text[number];
   if (fault !== undefined || said === undefined) return { field, read, fill: filledBy(read, put) };
-  const json = draft.json(number);
-  return { field, read, fill: (_scope, given) => given.put(number, json, said) };
+  const json = draft.json(field);
+  return { field, read, fill: (_scope, given) => given.put(field, json, said) };
 }
 
 /** The cells that an id is put together from are watched for the same faults as a whole id. */

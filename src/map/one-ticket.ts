@@ -2,14 +2,11 @@
 
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import { type FieldName, numberOf } from "../actions/fields.ts";
+import type { FieldName } from "../actions/fields.ts";
 import { number } from "../text.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 
-const IDS: readonly (readonly [FieldName, number])[] = [
-  ["ticketId", numberOf("ticketId")],
-  ["nftId", numberOf("nftId")],
-];
+const IDS = ["ticketId", "nftId"] as const satisfies readonly FieldName[];
 
 /** So many rows of one ticket are no chance: fewer of an action that a ticket has once. */
 const LEAST_ROWS = 10;
@@ -32,12 +29,13 @@ export class OneTicketWatch {
 
   /** @param text of the row that gives the actions. */
   see(drafts: readonly Draft[], text: string): void {
-    for (const { action, text: values } of drafts) {
+    for (const draft of drafts) {
+      const { action } = draft;
       const known = this.#seen.get(action);
       if (known === undefined && this.#seen.has(action)) continue;
-      const [field, at] = IDS.find(([, at]) => values[at] !== undefined) ?? [];
-      if (field === undefined || at === undefined) continue;
-      const id = values[at] ?? "";
+      const field = IDS.find((id) => draft.text(id) !== undefined);
+      const id = field && draft.text(field);
+      if (field === undefined || id === undefined) continue;
       if (known === undefined) this.#seen.set(action, { field, id, text, rows: 1, differs: false });
       else if (known.id !== id) this.#seen.set(action, undefined);
       else {

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, numberOf } from "../actions/fields.ts";
+import { FIELD_NAMES } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
@@ -20,7 +20,6 @@ import { namesIn } from "./template.ts";
 import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
-const EVENT_ID = numberOf("eventId");
 
 export class SourceMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
@@ -103,7 +102,7 @@ export class SourceMapper implements Mapper {
   }
 
   retract(drafts: readonly Draft[]): void {
-    for (const { action, text } of drafts) if (action === "newEvent") this.#events.given.delete(text[EVENT_ID] ?? "");
+    for (const draft of drafts) if (draft.action === "newEvent") this.#events.given.delete(draft.text("eventId") ?? "");
   }
 
   beside(row: Row): readonly string[] | undefined {
@@ -232,7 +231,7 @@ export class SourceMapper implements Mapper {
 
   /** Whether an earlier row, or this one, has given the event. */
   #wasGiven(draft: Draft): boolean {
-    const eventId = draft.text[EVENT_ID];
+    const eventId = draft.text("eventId");
     if (eventId === undefined) return false;
     this.#events.see(eventId, draft, this.#scope.line);
     if (this.#events.given.has(eventId)) return true;
@@ -285,8 +284,8 @@ export class SourceMapper implements Mapper {
   /** The one event that the row's actions name; where they name none, or several, that of the row. */
   #eventOf(drafts: readonly Draft[]): string | undefined {
     let event: string | undefined;
-    for (const { text } of drafts) {
-      const named = text[EVENT_ID];
+    for (const draft of drafts) {
+      const named = draft.text("eventId");
       if (named === undefined || named === event) continue;
       if (event !== undefined) return this.#eventOfRow();
       event = named;

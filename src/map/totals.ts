@@ -1,6 +1,5 @@
 /** A line of totals below the rows of an export: it looks like a ticket, and is called a sum. */
 
-import { numberOf } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
 import type { Row } from "../read/row.ts";
 import { quoted } from "../text.ts";
@@ -16,13 +15,11 @@ export function refuseTotals(row: Row, mapped: Mapped): Mapped {
 
 type Read = Exclude<Mapped, { kind: "skipped" }>;
 
-const TICKET_ID = numberOf("ticketId");
-
 /** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
 function totalsWord(row: Row, mapped: Read): string | undefined {
   if (row.kind === "malformed") return firstWord(row.cells ?? []); // too short to be a ticket
-  for (const { text } of mapped.kind === "actions" ? mapped.drafts : mapped.attempted) {
-    const id = text[TICKET_ID];
+  for (const draft of mapped.kind === "actions" ? mapped.drafts : mapped.attempted) {
+    const id = draft.text("ticketId");
     if (id !== undefined && isTotalsWord(id)) return id;
   }
   if (row.kind !== "cells") return undefined;

@@ -1,15 +1,11 @@
 /** What of a file becomes public, by example: a column that holds names is seen before it is written to a blockchain. */
 
 import type { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, isPublic, numberOf } from "../actions/fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, isPublic } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 
 /** Fields of free text that become public. */
-const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text" && isPublic(name)).map((name) => ({
-  name,
-  number: numberOf(name),
-}));
-const ATTRIBUTES = numberOf("metadataAttributes");
+const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text" && isPublic(name));
 const MOST_TRAITS = 8;
 /** What stands before the name of a trait. */
 const TRAIT = '"trait_type":"';
@@ -25,16 +21,14 @@ export class PublicValues {
 
   see(drafts: readonly Draft[], isItem: boolean): void {
     for (const draft of drafts) {
-      for (const { name, number } of PUBLIC_TEXTS) {
-        const text = draft.text[number];
+      for (const name of PUBLIC_TEXTS) {
+        const text = draft.text(name);
         if (text !== undefined && !this.texts.has(name) && text.trim() !== "") this.texts.set(name, text);
       }
-      if (this.traits.size < MOST_TRAITS && draft.keys.includes(ATTRIBUTES)) this.#seeTraits(draft.json(ATTRIBUTES));
+      if (this.traits.size < MOST_TRAITS && draft.given.has("metadataAttributes"))
+        this.#seeTraits(draft.json("metadataAttributes"));
       if (!isItem) continue;
-      for (const key of draft.keys) {
-        const name = typeof key === "number" ? FIELD_NAMES[key] : undefined;
-        if (name !== undefined && isPublic(name)) this.fields.add(name);
-      }
+      for (const name of draft.given.keys()) if (isFieldName(name) && isPublic(name)) this.fields.add(name);
     }
   }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, type ActionName, acceptedFields } from "../../../src/actions/actions.ts";
 import { compileField, Draft, draftOf, itemOf } from "../../../src/actions/draft.ts";
-import { type FieldName, isFieldName, numberOf } from "../../../src/actions/fields.ts";
+import { type FieldName, isFieldName } from "../../../src/actions/fields.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import { faultIn } from "../../../src/actions/kinds.ts";
@@ -105,7 +105,7 @@ describe.each(ALL)("%s.%s", (action, field) => {
         read(text, draft, problems);
         if (problems.length > 0) {
           expect(problems).toEqual([expect.objectContaining({ field, value: text })]);
-          expect(draft.keys).toEqual([]);
+          expect(draft.given.size).toBe(0);
           return;
         }
         const { json } = identityOf(draft);
@@ -113,8 +113,8 @@ describe.each(ALL)("%s.%s", (action, field) => {
         expect(Object.keys(data)).toEqual([field]);
         const found = checkDraft(draft, NOW);
         const [broken] = found.filter((each) => each.field === field && each.rule in ACTION_RULES);
-        expect(broken?.rule).toBe(faultIn(numberOf(field), data[field])?.rule);
-        expect(draft.isSound).toBe(broken === undefined);
+        expect(broken?.rule).toBe(faultIn(field, data[field])?.rule);
+        expect([...draft.given.values()].every(({ fault }) => fault === undefined)).toBe(broken === undefined);
         // As typed data, it is the same action with the same problems.
         expect(checkDraft(draftOf(action, data), NOW)).toEqual(found);
         expect(identityOf(draftOf(action, data)).json).toBe(json);
@@ -142,8 +142,8 @@ describe("the draft of typed data", () => {
         const draft = draftOf(action, data);
         expect(itemOf(draft)).toEqual({ action, data });
         for (const name of Object.keys(data).filter(isFieldName)) {
-          const broken = data[name] === null ? undefined : faultIn(numberOf(name), data[name])?.rule;
-          expect(draft.faults?.get(numberOf(name))?.rule).toBe(broken);
+          const broken = data[name] === null ? undefined : faultIn(name, data[name])?.rule;
+          expect(draft.given.get(name)?.fault?.rule).toBe(broken);
         }
         expect(identityOf(draft).json).toBe(JSON.stringify({ action, data }));
       }),

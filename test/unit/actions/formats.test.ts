@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExactNumber, typeName, U64_MAX } from "../../../src/actions/exact-number.ts";
-import { type FieldName, numberOf } from "../../../src/actions/fields.ts";
+import type { FieldName } from "../../../src/actions/fields.ts";
 import { faultIn, KINDS } from "../../../src/actions/kinds.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
 
@@ -9,14 +9,14 @@ import { webUrl } from "../../support/texts.ts";
 
 /** What is wrong with a value, but no warning. */
 const faultOf = (field: FieldName, value: unknown) => {
-  const fault = faultIn(numberOf(field), value);
+  const fault = faultIn(field, value);
   return fault !== undefined && ACTION_RULES[fault.rule].severity === "error" ? fault : undefined;
 };
 
 const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(field, value)?.rule;
 
 const faultsOf = (field: FieldName, value: unknown): readonly string[] => {
-  const fault = faultIn(numberOf(field), value);
+  const fault = faultIn(field, value);
   return fault === undefined ? [] : [fault.rule];
 };
 
