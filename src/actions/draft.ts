@@ -4,9 +4,9 @@ import { type Action, type ActionData, type ActionName, actionSpec } from "./act
 import { ExactNumber } from "./exact-number.ts";
 import { type FieldName, fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, quote } from "./json.ts";
-import type { Fault, TextFault } from "./kind.ts";
-import { faultIn, KINDS } from "./kinds.ts";
+import { faultIn, KINDS, type TextFault } from "./kinds.ts";
 import type { Problem } from "./problem.ts";
+import type { Fault } from "./rules.ts";
 import { instantIn } from "./times.ts";
 import { zoneOf } from "./zones.ts";
 

@@ -8,12 +8,30 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName, U64_MAX } from "./exact-number.ts";
-import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec, recordOf } from "./fields.ts";
-import type { Fault, JsonSchema, Kind, TextFault } from "./kind.ts";
+import { FIELD_NAMES, type FieldKind, type FieldName, type FieldValue, fieldSpec, recordOf } from "./fields.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionRule } from "./rules.ts";
+import type { ActionRule, Fault } from "./rules.ts";
 import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
+
+/** Rules of texts that no value of JSON breaks. */
+type TextRule = "not-clearable" | "time-unreadable" | "time-without-zone" | "time-skipped";
+
+/** Why a text says no value of the field. */
+export type TextFault = Fault<ActionRule | TextRule>;
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+interface Kind {
+  /** What a text says, or why it says nothing. Without it, the text is the value. */
+  readonly read?: (text: string, toInstant: ToInstant) => FieldValue | TextFault;
+  /** What is wrong with a value of JSON. Null is not its business. */
+  readonly judge: (value: unknown, maxLength: number) => Fault | undefined;
+  /** What JSON Schema can say of it. */
+  readonly keywords: JsonSchema;
+  /** Its JSON in one spelling, where it has several. */
+  readonly canonical?: (json: string) => string;
+}
 
 export const KINDS: Readonly<Record<FieldKind, Kind>> = {
   id: formed(/\S/, () => fault("id-empty", "is empty", "Give the reference your own system uses.")),

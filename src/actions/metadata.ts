@@ -3,7 +3,7 @@
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
 import { duplicateKey, parseJson } from "./json.ts";
-import type { Fault, JsonSchema, Kind } from "./kind.ts";
+import type { Fault } from "./rules.ts";
 
 const LIST = {
   type: "array",
@@ -17,19 +17,20 @@ const LIST = {
     required: ["trait_type", "value"],
     additionalProperties: false,
   },
-} satisfies JsonSchema;
+};
 const KEYS: ReadonlySet<string> = new Set(Object.keys(LIST.items.properties));
 /** Types of a value, beside numbers that are kept as their text. */
 const PLAIN: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
 
-export const METADATA: Kind = {
-  read: (text) => {
+/** Its row in the table of kinds. */
+export const METADATA = {
+  read: (text: string): readonly MetadataAttribute[] | Fault => {
     const list = parseList(text);
     if (typeof list === "string") return invalid(list);
     if (faultOfList(list) === undefined) return faultOfKeys(text, list) ?? list;
     return list.every(isFlat) ? list : invalid("has an attribute that holds a list or an object");
   },
-  judge: (value) => {
+  judge: (value: unknown): Fault | undefined => {
     if (typeof value !== "string") return faultOfList(value);
     const list = parseList(value);
     if (typeof list === "string") return invalid(list);
@@ -40,7 +41,7 @@ export const METADATA: Kind = {
   keywords: {
     anyOf: [LIST, { type: "string", minLength: 2, contentMediaType: "application/json", contentSchema: LIST }],
   },
-  canonical: (json) => {
+  canonical: (json: string): string => {
     if (IN_ORDER.test(json)) return json;
     const value = parseJson(json);
     const list = typeof value === "string" ? parseList(value) : value;

@@ -108,6 +108,16 @@ export const ACTION_RULES = rulesOf("error", {
 
 export type ActionRule = keyof typeof ACTION_RULES;
 
+/** Why a text or a value is none of its field. */
+export interface Fault<Rule extends string = ActionRule> {
+  readonly rule: Rule;
+  /** JSON pointer inside the value; absent for the value itself. */
+  readonly inside?: string;
+  /** The end of a sentence that begins with the field. */
+  readonly what: string;
+  readonly hint: string;
+}
+
 /** A problem of `validateItem`. */
 export interface ActionProblem extends Problem {
   readonly rule: ActionRule;

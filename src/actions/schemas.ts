@@ -7,10 +7,9 @@
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, recordOf, whenOmitted } from "./fields.ts";
-import type { JsonSchema } from "./kind.ts";
-import { KINDS } from "./kinds.ts";
+import { type JsonSchema, KINDS } from "./kinds.ts";
 
-export type { JsonSchema } from "./kind.ts";
+export type { JsonSchema } from "./kinds.ts";
 
 export const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 

@@ -5,9 +5,8 @@ import { type Draft, draftOf } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, isFieldName, recordOf, relaxingRule } from "./fields.ts";
 import { escapePointer } from "./json.ts";
-import type { Fault } from "./kind.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionProblem } from "./rules.ts";
+import type { ActionProblem, Fault } from "./rules.ts";
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionProblem[] = Object.freeze([]);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
-import { BESIDE_DATABASE, setAside } from "../disk/files.ts";
+import { setAside } from "../disk/files.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { journalPath, sandboxStatePath } from "../run/ledger-of.ts";
@@ -39,7 +39,7 @@ export async function serveSandbox(options: Options<"port" | "reset" | "faults">
   if (reset) {
     info(
       closeState(statePath)
-        ? `The old state was set aside as ${setAside(statePath, new Date(), BESIDE_DATABASE)}.`
+        ? `The old state was set aside as ${setAside(statePath)}.`
         : `There was no state in ${statePath} to reset.`,
     );
     const aside = setLedgerAside(environment);
@@ -79,5 +79,5 @@ function setLedgerAside(environment: Environment): string | undefined {
   const journal = journalPath(environment);
   if (existsSync(journal)) setAside(journal, now);
   const { ledgerPath } = environment;
-  return existsSync(ledgerPath) ? setAside(ledgerPath, now, BESIDE_DATABASE) : undefined;
+  return existsSync(ledgerPath) ? setAside(ledgerPath, now) : undefined;
 }

@@ -3,6 +3,7 @@
 import { existsSync, renameSync } from "node:fs";
 import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { syncFolder } from "./folders.ts";
 
 /** What of a mode `chmod` takes. */
 const PERMISSIONS = 0o7777;
@@ -43,32 +44,23 @@ export async function replaceFile(
       await file.sync();
     }
     await rename(temporary, target);
-    await syncDirectory(folder);
+    syncFolder(folder);
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw cause;
   }
 }
 
-/** Makes a rename or a new file in `directory` survive a power cut. */
-export async function syncDirectory(directory: string): Promise<void> {
-  await using handle = await open(directory, "r");
-  await handle.sync();
-}
+/** What SQLite keeps beside a database, by the ends of its name. */
+const BESIDE_DATABASE = ["-wal", "-shm"];
 
-/** The files that SQLite keeps beside a database. */
-export const BESIDE_DATABASE = ["-wal", "-shm"] as const;
-
-/**
- * Sets a file, link or folder aside under a name that says when, and what stands beside it under its name and one of
- * these endings. Returns the new name.
- */
-export function setAside(path: string, at = new Date(), beside: readonly string[] = []): string {
+/** Sets a file, link or folder aside under a name that says when, a database with what is beside it. Returns the new name. */
+export function setAside(path: string, at = new Date()): string {
   const stem = `${path}.${nameOfTime(at)}`;
   let aside = `${stem}.aside`;
   for (let number = 2; existsSync(aside); number += 1) aside = `${stem}.${number}.aside`;
   renameSync(path, aside);
-  for (const ending of beside) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
+  for (const ending of BESIDE_DATABASE) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
   return aside;
 }
 

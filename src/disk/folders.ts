@@ -25,7 +25,7 @@ export function makeFolder(
       if (!isFolder(folder)) throw notCreated(folder, cause, hint);
     }
     try {
-      syncNames(dirname(folder));
+      syncFolder(dirname(folder));
     } catch (cause) {
       throw notCreated(folder, cause, hint);
     }
@@ -38,8 +38,8 @@ function notCreated(folder: string, cause: unknown, hint: string): Failure {
   return new Failure("storage", `The folder ${cleanText(folder, 300)} can't be created (${why}).`, { hint, cause });
 }
 
-/** A folder that is not on the disk takes all that is forced to the disk in it along. */
-function syncNames(folder: string): void {
+/** Makes the names in a folder survive a power cut: of new files, of new folders, and of renamed ones. */
+export function syncFolder(folder: string): void {
   let file: number;
   try {
     file = openSync(folder, "r");

@@ -7,8 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { syncDirectory } from "../disk/files.ts";
-import { makeFolder } from "../disk/folders.ts";
+import { makeFolder, syncFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "./ledger.ts";
 import { storageFailure } from "./sqlite-failures.ts";
@@ -34,7 +33,7 @@ export async function appendJournal(path: string, entry: JournalEntry): Promise<
     if (!isNew) await file.truncate(Buffer.byteLength(wholeLines(readFileSync(path, "utf8"))));
     await file.write(`${JSON.stringify(entry)}\n`);
     await file.sync();
-    if (isNew) await syncDirectory(dirname(path));
+    if (isNew) syncFolder(dirname(path));
   } catch (cause) {
     throw storageFailure(path, cause);
   }

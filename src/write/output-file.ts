@@ -10,8 +10,8 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { replaceFile, syncDirectory } from "../disk/files.ts";
-import { makeFolder } from "../disk/folders.ts";
+import { replaceFile } from "../disk/files.ts";
+import { makeFolder, syncFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, Output, Written } from "../ledger/ledger.ts";
 
@@ -145,7 +145,7 @@ export async function openOutput(
     const file = await openToAppend(path, isFresh);
     return await orClosed(file, async () => {
       const known = isFresh ? undefined : state.known;
-      if (isFresh) await syncDirectory(dirname(path));
+      if (isFresh) syncFolder(dirname(path));
       else if (state.isTorn) {
         await file.truncate(state.known.length);
         await file.sync();

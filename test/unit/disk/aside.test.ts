@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { BESIDE_DATABASE, setAside } from "../../../src/disk/files.ts";
+import { setAside } from "../../../src/disk/files.ts";
 import { openFolder } from "../../support/folder.ts";
 
 const AT = new Date("2026-11-21T03:00:00.123Z");
@@ -28,7 +28,7 @@ test("what was set aside at the same instant is not overwritten", () => {
 test("a database goes with the files beside it, so that it can be opened under its new name", () => {
   const folder = openFolder();
   for (const name of ["ledger.db", "ledger.db-wal", "lock.db"]) writeFileSync(join(folder, name), name);
-  setAside(join(folder, "ledger.db"), AT, BESIDE_DATABASE);
+  setAside(join(folder, "ledger.db"), AT);
   expect(readdirSync(folder).sort()).toEqual([
     "ledger.db.2026-11-21T03-00-00-123Z.aside",
     "ledger.db.2026-11-21T03-00-00-123Z.aside-wal",
