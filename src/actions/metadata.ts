@@ -2,7 +2,7 @@
 
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
-import { duplicateKey, parseJson } from "./json.ts";
+import { parseJson, surveyJson } from "./json.ts";
 import type { Fault } from "./rules.ts";
 
 const LIST = {
@@ -70,7 +70,7 @@ const isFlat = (attribute: unknown): boolean =>
 
 /** A key that stood twice would be missing from what is written back. */
 function faultOfKeys(text: string, list: readonly MetadataAttribute[]): Fault | undefined {
-  const twice = JSON.stringify(list) === text ? undefined : duplicateKey(text, list);
+  const twice = JSON.stringify(list) === text ? undefined : surveyJson(text).duplicate;
   if (twice === undefined) return undefined;
   const what = `has the key ${JSON.stringify(twice)} twice`;
   return { rule: "json-duplicate-key", what, hint: "Remove one of the two." };

@@ -1,7 +1,7 @@
 /** JSON texts as rows. */
 
 import { isJsonObject, typeName } from "../actions/exact-number.ts";
-import { duplicateKey, look, parseJson } from "../actions/json.ts";
+import { parseJson, surveyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { cleanText } from "../text.ts";
 import { malformed, type Row, rawText } from "./row.ts";
@@ -20,18 +20,10 @@ export function toObjectRow(
   line: number,
   item?: { readonly firstLine: number; readonly isCut: boolean },
 ): Row {
-  const seen = look(bytes);
-  const text = bytes.toString(seen.isAscii ? "latin1" : "utf8");
-  if (seen.nesting > MAX_NESTING) {
-    return malformed(line, rawText(bytes), true, {
-      rule: "json-invalid",
-      message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
-      hint: "Real rows nest a few levels deep: check that it is the right file.",
-    });
-  }
+  const text = bytes.toString("utf8");
   let value: unknown;
   try {
-    value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
+    value = parseJson(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const invalid = invalidJson(text, item?.firstLine ?? line);
@@ -50,7 +42,14 @@ export function toObjectRow(
       hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
     });
   }
-  const duplicate = duplicateKey(bytes, value, seen);
+  const { nesting, duplicate } = surveyJson(bytes);
+  if (nesting > MAX_NESTING) {
+    return malformed(line, rawText(bytes), true, {
+      rule: "json-invalid",
+      message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
+      hint: "Real rows nest a few levels deep: check that it is the right file.",
+    });
+  }
   if (duplicate !== undefined) {
     return malformed(line, rawText(bytes), true, {
       rule: "json-duplicate-key",

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { duplicateKey, parseJson } from "../actions/json.ts";
+import { surveyJson, parseJson } from "../actions/json.ts";
 
 const http = process.getBuiltinModule("node:http");
 
@@ -72,7 +72,7 @@ export async function readJson(request: IncomingMessage, maxBytes: number) {
   } catch {
     throw new Refused(400, "The body is not JSON in UTF-8.");
   }
-  const pointer = duplicateKey(text, value);
+  const pointer = surveyJson(text).duplicate;
   if (pointer !== undefined)
     throw new Refused(400, `The key ${pointer} stands twice in its object.`, { rule: "json-duplicate-key", pointer });
   return { value, bytes };

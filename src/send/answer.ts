@@ -2,7 +2,7 @@
 
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
-import { duplicateKey, elementsOf, parseJson, parseVerbatim } from "../actions/json.ts";
+import { surveyJson, elementsOf, parseJson, parseVerbatim } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
 import { shownOf } from "./content-codings.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
@@ -107,7 +107,7 @@ function readAnswer(
   const data = answer?.data;
   if (!Array.isArray(data)) return "the answer has no list called data";
   if (data.length !== sent.length) return `the answer has ${data.length} items for ${sent.length} actions`;
-  const twice = duplicateKey(body, parsed);
+  const twice = surveyJson(body).duplicate;
   if (twice !== undefined) return `the answer has the key ${shortened(twice)} twice`;
   const wholeItem = itemTexts(text);
   const given = new Set<string>();

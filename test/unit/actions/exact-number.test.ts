@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duplicateKey, parseJson, parseVerbatim } from "../../../src/actions/json.ts";
+import { parseJson, parseVerbatim, surveyJson } from "../../../src/actions/json.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/check/rules.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
@@ -145,7 +145,7 @@ describe("a number", () => {
         const [, written = ""] = /"b":([^}]*)/.exec(JSON.stringify(parseJson(text))) ?? [];
         expect(isSame(written, number)).toBe(true);
         expect(JSON.stringify(parseVerbatim(text))).toBe(text);
-        expect(duplicateKey(text, parseJson(text))).toBeUndefined();
+        expect(surveyJson(text).duplicate).toBeUndefined();
       }),
     );
   });

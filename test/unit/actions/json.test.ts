@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
-import { duplicateKey, elementsOf, escapePointer, parseJson } from "../../../src/actions/json.ts";
+import { elementsOf, escapePointer, parseJson, surveyJson } from "../../../src/actions/json.ts";
 
 describe("numbers", () => {
   it.each([
@@ -71,7 +71,7 @@ describe("keys", () => {
     ['{"a":"\\\\","b":"\\"","a":1}', "/a"],
     ['{"a":{},"b":{"a":1},"a":3}', "/a"],
   ])("finds the key that stands twice in %s", (text, pointer) => {
-    expect(duplicateKey(text, JSON.parse(text))).toBe(pointer);
+    expect(surveyJson(text).duplicate).toBe(pointer);
   });
 
   it.each([
@@ -80,7 +80,7 @@ describe("keys", () => {
     '{"a":"\\"a\\":1","b":"{\\"a\\":1,\\"a\\":2}"}',
     '{"a":"x\\\\","b":":"}',
   ])("finds none in %s", (text) => {
-    expect(duplicateKey(text, JSON.parse(text))).toBeUndefined();
+    expect(surveyJson(text).duplicate).toBeUndefined();
   });
 
   it("finds a key that stands twice exactly where there is one", () => {
@@ -111,7 +111,7 @@ describe("keys", () => {
     }));
     fc.assert(
       fc.property(json, ({ text, isTwice }) => {
-        expect(duplicateKey(text, JSON.parse(text)) !== undefined).toBe(isTwice);
+        expect(surveyJson(text).duplicate !== undefined).toBe(isTwice);
       }),
       { numRuns: 2000 },
     );
@@ -119,7 +119,7 @@ describe("keys", () => {
 
   it("walks deep JSON without a stack", () => {
     const text = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
-    expect(duplicateKey(text, JSON.parse(text))).toBeUndefined();
+    expect(surveyJson(text).duplicate).toBeUndefined();
   });
 
   it.each([
