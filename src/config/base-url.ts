@@ -4,8 +4,8 @@
 export const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
 /**
- * Normalises a base URL: lower-case host in ASCII without a dot at its end, no default port, no slash at the end, nothing
- * percent-encoded that need not be, so that equal addresses are equal text (RFC 3986, 6.2).
+ * Normalises a base URL, so that equal addresses are equal text: lower-case host in ASCII without a dot at its end, no default
+ * port, no slash at the end.
  * Returns `{problem}` for what can't be one. The problem never repeats the text, which may be a key in the wrong place.
  *
  * All requests must use HTTPS (specification, Authentication); plain http is for this machine only.
@@ -26,13 +26,5 @@ export function parseBaseUrl(text: string): { readonly url: string } | { readonl
     };
   }
   const host = url.hostname.replace(/\.$/, "") + (url.port === "" ? "" : `:${url.port}`);
-  return { url: `${url.protocol}//${host}${withoutNeedlessEscapes(url.pathname).replace(/\/+$/, "")}` };
-}
-
-/** `%7e` as `~`, and what must stay encoded in capitals: both forms are one address. */
-function withoutNeedlessEscapes(path: string): string {
-  return path.replace(/%[0-9a-f]{2}/gi, (triplet) => {
-    const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
-    return /[\w.~-]/.test(character) ? character : triplet.toUpperCase();
-  });
+  return { url: `${url.protocol}//${host}${url.pathname.replace(/\/+$/, "")}` };
 }

@@ -145,7 +145,6 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
       " and names a ledger of its own",
       `The ledger of ${other} is used. Name the database there, and remove it here.`,
     );
-  if (other === name) throw refuse(", which is itself", "Name the other environment, or remove the line.");
   if (other === SANDBOX)
     throw refuse(
       ", but the sandbox is a separate service on this machine",
@@ -158,10 +157,8 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
     throw refuse(", but there is no such environment", `There are: ${names.join(", ")}.${meant}`);
   }
   const third = config.environments.get(other)?.sameServiceAs;
-  if (third === name)
-    throw refuse(`, and ${other} says the same of ${name}`, "One of them keeps the ledger: remove its line.");
   if (third !== undefined)
-    throw refuse(`, which itself says sameServiceAs: ${third}`, `Name the one that keeps the ledger: ${third}.`);
+    throw refuse(`, which itself says sameServiceAs: ${third}`, "The one that keeps the ledger has no such line.");
   const address = baseUrlOf(config, other, env).value;
   if (address !== baseUrl)
     throw refuse(

@@ -8,8 +8,7 @@ describe("parseBaseUrl", () => {
     ["http://127.1", "http://127.0.0.1"],
     ["http://[::1]:4010", "http://[::1]:4010"],
     ["https://api.example.com./v1", "https://api.example.com/v1"],
-    ["https://bücher.example/%7euser", "https://xn--bcher-kva.example/~user"],
-    ["https://api.example.com/a%2fb/%c3%a4/ä", "https://api.example.com/a%2Fb/%C3%A4/%C3%A4"],
+    ["https://bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4"],
     ["https://api.example.com/x/../v1/./", "https://api.example.com/v1"],
   ])("normalises %s to %s", (text, url) => {
     expect(parseBaseUrl(text)).toEqual({ url });

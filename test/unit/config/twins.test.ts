@@ -107,13 +107,13 @@ describe("sameServiceAs", () => {
   });
 
   test.each([
-    ["itself", `live: ${at(", sameServiceAs: live")}`, "which is itself"],
+    ["itself", `live: ${at(", sameServiceAs: live")}`, "which itself says sameServiceAs: live"],
     ["nobody", `live: ${at(", sameServiceAs: shopp")}\n  shop: ${at("")}`, "but there is no such environment"],
     ["the sandbox", `live: ${at(", sameServiceAs: sandbox")}`, "but the sandbox is a separate service"],
     [
       "a circle",
       `live: ${at(", sameServiceAs: shop")}\n  shop: ${at(", sameServiceAs: live")}`,
-      "and shop says the same of live",
+      "which itself says sameServiceAs: live",
     ],
     [
       "a chain",
