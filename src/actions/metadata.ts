@@ -26,16 +26,14 @@ const PLAIN: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
 export const METADATA = {
   read: (text: string): readonly MetadataAttribute[] | Fault => {
     const list = parseList(text);
-    if (typeof list === "string") return invalid(list);
-    if (faultOfList(list) === undefined) return faultOfKeys(text, list) ?? list;
-    return list.every(isFlat) ? list : invalid("has an attribute that holds a list or an object");
+    return typeof list === "string" ? invalid(list) : (faultOfKeys(text) ?? list);
   },
   judge: (value: unknown): Fault | undefined => {
     if (typeof value !== "string") return faultOfList(value);
     const list = parseList(value);
     if (typeof list === "string") return invalid(list);
     // A pointer leads into the JSON that was sent, not into JSON inside one of its texts.
-    const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value, list) ?? {};
+    const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value) ?? {};
     return "rule" in fault ? fault : undefined;
   },
   keywords: {
@@ -64,13 +62,9 @@ function parseList(text: string): readonly MetadataAttribute[] | string {
   }
 }
 
-/** Whether an attribute holds plain values only. */
-const isFlat = (attribute: unknown): boolean =>
-  !Object.values(Object(attribute)).some((value) => isJsonObject(value) || Array.isArray(value));
-
 /** A key that stood twice would be missing from what is written back. */
-function faultOfKeys(text: string, list: readonly MetadataAttribute[]): Fault | undefined {
-  const twice = JSON.stringify(list) === text ? undefined : surveyJson(text).duplicate;
+function faultOfKeys(text: string): Fault | undefined {
+  const twice = surveyJson(text).duplicate;
   if (twice === undefined) return undefined;
   const what = `has the key ${JSON.stringify(twice)} twice`;
   return { rule: "json-duplicate-key", what, hint: "Remove one of the two." };
@@ -117,6 +111,5 @@ const IN_ORDER = new RegExp(
 function inOrderOfKeys(attribute: unknown): unknown {
   if (!isJsonObject(attribute)) return attribute;
   const { trait_type, value, display_type, ...others } = attribute;
-  const sorted = Object.entries(others).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { trait_type, value, display_type, ...Object.fromEntries(sorted) };
+  return { trait_type, value, display_type, ...others };
 }

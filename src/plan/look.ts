@@ -8,7 +8,7 @@ import { withoutNul } from "../actions/nul.ts";
 import type { Problem, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
 import { severityIn } from "../check/rules.ts";
-import { checkDraft } from "../check/shape.ts";
+import { checkDraft } from "../check/check-draft.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
 import type { FileProblem } from "../map/rules.ts";

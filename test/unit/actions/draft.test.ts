@@ -9,7 +9,7 @@ import { faultIn } from "../../../src/actions/kinds.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
 
-import { checkDraft } from "../../../src/check/shape.ts";
+import { checkDraft } from "../../../src/check/check-draft.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
 import { codePoint } from "../../support/texts.ts";
 

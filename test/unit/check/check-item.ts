@@ -2,7 +2,7 @@ import { isActionName } from "../../../src/actions/actions.ts";
 import { draftOf } from "../../../src/actions/draft.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
-import { checkDraft } from "../../../src/check/shape.ts";
+import { checkDraft } from "../../../src/check/check-draft.ts";
 
 /** Everything that is found in one item, as in the row of an NDJSON file. @param now in Unix seconds. */
 export function checkItem(item: unknown, now = 1_780_000_000): readonly Problem[] {

@@ -6,7 +6,7 @@ import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "../actions/fie
 import { about, type Problem } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
 import { utcText } from "../text.ts";
-import { flawsIn, WATCHED, withoutLogin } from "./likely.ts";
+import { flawsIn, WATCHED, withoutLogin } from "./text-flaws.ts";
 
 /**
  * Everything that is wrong with an action, and what is likely a mistake in it. Their severity is that of their rules.
