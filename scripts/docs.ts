@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
+import { U64_MAX } from "../src/actions/exact-number.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
-import { U64_MAX } from "../src/actions/kinds.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import type { JsonSchema } from "../src/actions/schemas.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
@@ -271,7 +271,7 @@ function exampleText(example: string): string {
 function schemaFile(schema: JsonSchema): string {
   const LINE = 120;
   const lines: string[] = [];
-  const source = JSON.stringify(schema, 2).split("\n");
+  const source = JSON.stringify(schema, null, 2).split("\n");
   for (let at = 0; at < source.length; at += 1) {
     const first = source[at] ?? "";
     const end = first.endsWith("[") ? source.findIndex((each, index) => index > at && /^\s*\]/.test(each)) : -1;

@@ -110,7 +110,8 @@ export function readDecimal(text: string): number | ExactNumber | undefined {
   return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
 }
 
-/** The same for texts of digits alone. */
+/** The same for texts of digits alone, as many as a number of 64 bits has. */
 export function readDigits(text: string): number | ExactNumber | undefined {
-  return /^\d+$/.test(text) ? exactNumber(text.replace(/^0+(?=\d)/, "")) : undefined;
+  const [, digits] = /^0*(\d{1,20})$/.exec(text) ?? [];
+  return digits === undefined ? undefined : exactNumber(digits);
 }

@@ -26,7 +26,10 @@ const PLAIN: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
 export const METADATA = {
   read: (text: string): readonly MetadataAttribute[] | Fault => {
     const list = parseList(text);
-    return typeof list === "string" ? invalid(list) : (faultOfKeys(text) ?? list);
+    if (typeof list === "string") return invalid(list);
+    return list.every(isFlat)
+      ? (faultOfKeys(text) ?? list)
+      : invalid("has an attribute that holds a list or an object");
   },
   judge: (value: unknown): Fault | undefined => {
     if (typeof value !== "string") return faultOfList(value);
@@ -62,6 +65,10 @@ function parseList(text: string): readonly MetadataAttribute[] | string {
   }
 }
 
+/** Whether an attribute holds plain values only. */
+const isFlat = (attribute: unknown): boolean =>
+  !Object.values(Object(attribute)).some((value) => isJsonObject(value) || Array.isArray(value));
+
 /** A key that stood twice would be missing from what is written back. */
 function faultOfKeys(text: string): Fault | undefined {
   const twice = surveyJson(text).duplicate;
@@ -82,7 +89,8 @@ function faultOfList(list: unknown): Fault | undefined {
 function attributeFault(attribute: unknown): string | undefined {
   if (!isJsonObject(attribute)) return `is ${typeName(attribute)}, not an object`;
   for (const key of Object.keys(attribute))
-    if (!KEYS.has(key)) return `has an unknown key ${JSON.stringify(key)}; there are trait_type, value and display_type`;
+    if (!KEYS.has(key))
+      return `has an unknown key ${JSON.stringify(key)}; there are trait_type, value and display_type`;
   const { trait_type, value, display_type } = attribute;
   if (typeof trait_type !== "string") return "has no trait_type that is text";
   if (!PLAIN.has(typeof value) && !(value instanceof ExactNumber)) return "has no value that is text or a number";

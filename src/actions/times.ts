@@ -37,14 +37,7 @@ export function readIso(text: string, toInstant: ToInstant): number | TimeFault 
   const found = ISO.exec(text);
   if (found === null) return undefined;
   const [, year, month, day, hour, minute, second = "0", utc, sign, hours, minutes, zone] = found;
-  const local = clockSeconds(
-    Number(year),
-    Number(month),
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  );
+  const local = clockSeconds(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second));
   if (local === IMPOSSIBLE) return "impossible";
   if (utc !== undefined) return local;
   if (sign === undefined) return toInstant(local, zone);

@@ -54,7 +54,7 @@ const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Problem[] => {
 const REFERENCES: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
 
 const changesNothing = (draft: Draft): boolean =>
-  draft.given.keys().every((name) => REFERENCES.has(name) || !draft.has(name));
+  [...draft.given.keys()].every((name) => REFERENCES.has(name) || !draft.has(name));
 
 const changeless = (action: ActionName): Problem => ({
   rule: "update-without-change",

@@ -422,18 +422,20 @@ async function confirmed(ask: () => Promise<Reply>): Promise<Reply | undefined> 
   }
 }
 
-/** Binds a value. Of rows, each column is an array. @returns what stands for it in the text. */
+/**
+ * Binds a value. Of rows, each column is an array. Where a statement does not say the type of a number, as behind SELECT, the
+ * server would take it for text.
+ *
+ * @returns what stands for it in the text.
+ */
 function placesOf(value: Value | Rows, bound: Bound[]): string {
-  if (!isRows(value)) return `$${bound.push(clean(value))}${isNumber(value) ? "::bigint" : ""}`;
+  if (!isRows(value)) return `$${bound.push(clean(value))}${typeof value === "number" ? "::bigint" : ""}`;
   const arrays = Object.values(value.columns).map((type, column) => {
     const cells = value.rows.map((row) => clean(row[column] ?? null));
     return `$${bound.push(cells)}::${type === "int" ? "bigint" : "text"}[]`;
   });
   return `(SELECT * FROM unnest(${arrays.join(", ")}) AS t (${Object.keys(value.columns).join(", ")}))`;
 }
-
-/** Where a statement does not say the type of a value, as behind SELECT, the server would take it for text. */
-const isNumber = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
 
 const clean = (value: Value): Value => (typeof value === "string" ? withoutNul(value) : value);
 

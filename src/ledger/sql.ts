@@ -1,6 +1,6 @@
 /** Statements as both databases take them: text with values in their places. */
 
-export type Value = null | number | bigint | string | Uint8Array;
+export type Value = null | number | string | Uint8Array;
 type Column = "text" | "int";
 
 /** Many rows as one value: a table within a statement. */

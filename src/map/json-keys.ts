@@ -1,6 +1,7 @@
 /** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
 
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
+import { isLoose } from "./exact-numbers.ts";
 import { quote } from "./mapping-error.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";

@@ -93,7 +93,8 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
   };
   return (text, { problems }) => {
     const time = read(text);
-    if (typeof time === "object" || (typeof time === "number" && (time >= 0 || parsing !== "time"))) return String(time);
+    if (typeof time === "object" || (typeof time === "number" && (time >= 0 || parsing !== "time")))
+      return String(time);
     const { rule, what, hint } = faultOf(time, text);
     problems.push({ rule, field: label, value: text, message: `${label} ${what}.`, hint });
     return "";

@@ -20,7 +20,6 @@ import { namesIn } from "./template.ts";
 import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
-
 export class SourceMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
   readonly #settings: SourceSettings;

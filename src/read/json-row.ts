@@ -34,20 +34,20 @@ export function toObjectRow(
       item === undefined ? invalid : inArray(invalid, item.isCut),
     );
   }
-  if (!isJsonObject(value)) {
-    return malformed(line, rawText(bytes), true, {
-      rule: "json-not-object",
-      value: rawText(bytes),
-      message: `A row is a JSON object, not ${typeof value === "string" ? "a text" : typeName(value)}.`,
-      hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
-    });
-  }
   const { nesting, duplicate } = surveyJson(bytes);
   if (nesting > MAX_NESTING) {
     return malformed(line, rawText(bytes), true, {
       rule: "json-invalid",
       message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
       hint: "Real rows nest a few levels deep: check that it is the right file.",
+    });
+  }
+  if (!isJsonObject(value)) {
+    return malformed(line, rawText(bytes), true, {
+      rule: "json-not-object",
+      value: rawText(bytes),
+      message: `A row is a JSON object, not ${typeof value === "string" ? "a text" : typeName(value)}.`,
+      hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
     });
   }
   if (duplicate !== undefined) {

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { surveyJson, parseJson } from "../actions/json.ts";
+import { parseJson, surveyJson } from "../actions/json.ts";
 
 const http = process.getBuiltinModule("node:http");
 

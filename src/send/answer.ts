@@ -2,7 +2,7 @@
 
 import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
-import { surveyJson, elementsOf, parseJson, parseVerbatim } from "../actions/json.ts";
+import { elementsOf, parseJson, parseVerbatim, surveyJson } from "../actions/json.ts";
 import type { Answer } from "../ledger/ledger.ts";
 import { shownOf } from "./content-codings.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";

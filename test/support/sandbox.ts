@@ -24,7 +24,9 @@ export function call(
     method,
     ...more,
     headers: { "X-Api-Key": sandbox.apiKey, ...JSON_TYPE, ...more.headers },
-    ...(body !== undefined && { body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+    ...(body !== undefined && {
+      body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    }),
   });
 }
 

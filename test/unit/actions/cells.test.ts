@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
 import { compileField, Draft, itemOf } from "../../../src/actions/draft.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { draftOf } from "../../../src/actions/draft.ts";
+import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
 import { formOf } from "../../../src/actions/marks.ts";
 
@@ -69,7 +69,11 @@ describe("content", () => {
   });
 
   it("comes with the action as it is sent, digits untouched", () => {
-    const { json } = of("soldTicket", { ticketId: "t", price: "18.00", orderTime: new ExactNumber("18446744073709551615") });
+    const { json } = of("soldTicket", {
+      ticketId: "t",
+      price: "18.00",
+      orderTime: new ExactNumber("18446744073709551615"),
+    });
     expect(json).toBe(
       '{"action":"soldTicket","data":{"ticketId":"t","price":"18.00","orderTime":18446744073709551615}}',
     );
@@ -129,7 +133,9 @@ describe("what else the plan asks", () => {
   });
 
   it("caps times at what a number holds", () => {
-    expect(of("scannedTicket", { orderTime: new ExactNumber("18446744073709551615") }).time).toBe(Number.MAX_SAFE_INTEGER);
+    expect(of("scannedTicket", { orderTime: new ExactNumber("18446744073709551615") }).time).toBe(
+      Number.MAX_SAFE_INTEGER,
+    );
     expect(of("scannedTicket", {}).time).toBeUndefined();
   });
 

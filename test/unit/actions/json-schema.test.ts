@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { payloadJsonSchema, promisesJsonSchema } from "../../../scripts/schemas.ts";
-import { ExactNumber, isJsonObject } from "../../../src/actions/exact-number.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, isActionName } from "../../../src/actions/actions.ts";
+import { ExactNumber, isJsonObject } from "../../../src/actions/exact-number.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../../../src/actions/rules.ts";
 import { actionSchemas, type JsonSchema } from "../../../src/actions/schemas.ts";
@@ -139,7 +139,7 @@ describe("the schema of a payload", () => {
   });
 
   it("is written with the greatest time exact", () => {
-    expect(JSON.stringify(payloadJsonSchema(), 2)).toContain('"maximum": 18446744073709551615');
+    expect(JSON.stringify(payloadJsonSchema(), null, 2)).toContain('"maximum": 18446744073709551615');
   });
 });
 

@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { draftOf } from "../../../src/actions/draft.ts";
 import { decodeMarkup } from "../../../src/actions/markup.ts";
-import { markupIn } from "../../../src/check/markup.ts";
 import { checkDraft } from "../../../src/check/check-draft.ts";
+import { markupIn } from "../../../src/check/markup.ts";
 
 const rulesOf = (eventName: string) =>
   checkDraft(draftOf("newEvent", { eventId: "E-1", currency: "EUR", eventName }), 0).map(({ rule }) => rule);

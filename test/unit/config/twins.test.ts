@@ -18,7 +18,7 @@ async function look(files: Readonly<Record<string, string>>, variables: NodeJS.P
 }
 
 describe("two environments with one address and one key", () => {
-  test.each(["https://API.Example.com/v1", "https://api.example.com/%761"])(
+  test.each(["https://API.Example.com/v1", "https://api.example.com:443/v1/"])(
     "are refused, however the address is written: %s",
     async (baseUrl) => {
       const other = `{baseUrl: "${baseUrl}", apiKey: {env: TICKETS_KEY}}`;

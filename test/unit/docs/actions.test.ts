@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ACTION_NAMES, ACTIONS, actionSpec } from "../../../src/actions/actions.ts";
+import { ACTION_NAMES, ACTIONS } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES, PERSONAL_FIELDS } from "../../../src/actions/fields.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");

@@ -8,7 +8,6 @@ import {
   TRANSITIONS,
 } from "../../../src/ledger/chunks.ts";
 import type { Database } from "../../../src/ledger/database.ts";
-import type { NewChunk, Origin } from "../../../src/ledger/ledger.ts";
 import { sql } from "../../../src/ledger/sql.ts";
 import { openSqlite } from "../../../src/ledger/sqlite.ts";
 import { enter, inSqlite, newRun, planned } from "../../support/ledgers.ts";

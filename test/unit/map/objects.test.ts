@@ -13,7 +13,12 @@ describe("{action, data} items", () => {
     expect(mapper.map(json(text))).toEqual({
       kind: "actions",
       eventId: " e ",
-      actions: [{ action: "updateEvent", data: { eventId: " e ", shopUrl: null, startTime: new ExactNumber("9007199254740993") } }],
+      actions: [
+        {
+          action: "updateEvent",
+          data: { eventId: " e ", shopUrl: null, startTime: new ExactNumber("9007199254740993") },
+        },
+      ],
     });
     expect(mapper.understanding).toMatchObject({ how: "{action, data} items" });
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ExactNumber } from "../../../src/actions/exact-number.ts";
+import { ExactNumber, exactNumber } from "../../../src/actions/exact-number.ts";
 import { JsonArrayParser } from "../../../src/read/json-array.ts";
 import { findJsonFault, invalidJson } from "../../../src/read/json-row.ts";
 import { NdjsonParser } from "../../../src/read/ndjson.ts";
@@ -163,7 +163,7 @@ const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { maxDepth: 4 },
     fc.string({ unit: "grapheme" }),
-    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((whole) => exactNumber(String(whole))),
     fc.constant(null),
     fc.boolean(),
     tie("list"),
