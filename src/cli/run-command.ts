@@ -39,7 +39,7 @@ export async function runCommand(typed: Command, { stop, abort, onFirstSignal, e
   if (spec === undefined) throw new Error(`no command ${command}`);
   // V8 would let what lives briefly take 64 MiB before it tidies up; what it has now is enough. A thread begins with more.
   setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--min-semi-space-size=16");
+  setFlagsFromString("--min-semi-space-size=4");
   const [startedAt, started] = [new Date().toISOString(), performance.now()];
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, metrics } = flags;

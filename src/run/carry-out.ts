@@ -152,10 +152,16 @@ export async function sendFrom(
   await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
-  using promises = await promisesOf(ledger, run);
+  using promises = openSeenPromises();
+  let filled: Promise<void> | undefined;
   const before = await ledger.counts(run.number);
   const sending = {
-    ...{ ledger, run: run.number, environment, promises, writePromises, deadline, mostActions: run.mostActions },
+    ...{ ledger, run: run.number, environment, writePromises, deadline, mostActions: run.mostActions },
+    promises: async () => {
+      filled ??= addEarlier(promises, ledger, run);
+      await filled;
+      return promises;
+    },
     ...{ stop: timer.signal, abort: context.abort, rejectedBefore: before.rejected },
     happened: shown(context, before),
   };
@@ -167,15 +173,13 @@ export async function sendFrom(
   return stops;
 }
 
-/** The promises that earlier commands were given for this run. */
-async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
-  const given = openSeenPromises();
+/** Adds the promises that earlier commands were given for this run. */
+async function addEarlier(given: SeenPromises, ledger: Ledger, run: Run): Promise<void> {
   for (const { chunk } of await ledger.chunks(run.number, { states: ["answered", "settled"] })) {
     const { items } = await ledger.outcomes(run.number, chunk);
     // Beside the promises, those in what left a doubt that a person has settled.
     given.add(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
   }
-  return given;
 }
 
 function promiseIn(response = "{}"): string | undefined {

@@ -48,8 +48,8 @@ export interface Sending {
   /** The run's number. */
   readonly run: number;
   readonly environment: ServiceHabits;
-  /** That it was given. */
-  readonly promises: SeenPromises;
+  /** Those that it was given before; asked for when the first answer comes, and read only then. */
+  readonly promises: () => Promise<SeenPromises>;
   /** Writes the promises of an answered chunk; after it resolves they are on disk, and that is noted. */
   readonly writePromises: (chunk: number) => Promise<void>;
   /** Returns at once. */
@@ -143,8 +143,9 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   const exchange = await post(way, body, asked);
   crashPoint("answered");
   const { environment, promises } = way;
+  const seen = await promises();
   // Only now: while requests fly, a lane keeps no more than their bytes.
-  const reading = readExchange(exchange, toBeEchoed(body), environment.retryStatuses, promises);
+  const reading = readExchange(exchange, toBeEchoed(body), environment.retryStatuses, seen);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
   const { previous, ...concluded } = await conclude(way, made, reading);
   way.previous = previous;
