@@ -63,6 +63,17 @@ const BEFORE_GROUP = /\B(?=(?:\d{3})+$)/g;
 /** `1 row`, `2 rows` */
 export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
+/** `12 ms`, `1.5 s`, `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 0.1) return `${Math.round(1000 * seconds)} ms`;
+  if (seconds < 10) return `${Math.round(10 * seconds) / 10} s`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
 /** `2026-05-01 20:00:00 UTC`; undefined where these Unix seconds are no date. */
 export function utcText(seconds: number): string | undefined {
   const date = new Date(seconds * 1000);

@@ -9,7 +9,6 @@ import {
   DECISIONS,
   decisionOf,
   ENVIRONMENT,
-  type Flags,
   flag,
   INPUT,
   JSON_FLAG,
@@ -33,21 +32,18 @@ export interface CommandSpec {
   readonly flags: readonly Option[];
   /** Flags, and an argument, that have an effect only beside one of these. */
   readonly onlyBeside?: Readonly<Record<string, readonly string[]>>;
+  /** Flags that are about all runs, so that none can be named beside them. */
+  readonly ofAllRuns?: readonly string[];
   readonly examples: readonly string[];
   /** What else there is to know. */
   readonly note?: string;
   /** It lets the request in flight end when a signal comes; the metrics and `onEnd` hear of its end. */
   readonly sends?: true;
-  /** Its standard output is for people. */
-  readonly forPeople?: true;
-  /** The ledger remembers that it ran. Commands that only look leave nothing, so that a monitor may call them often. */
-  readonly leavesTrace?: (flags: Flags) => boolean;
   readonly run: (given: Given, context: Context) => Promise<number>;
 }
 
 const FILES = ["<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst"] as const;
 const ONLY_OPEN_RUN = ["[run]", "run (the only open one)"] as const;
-const always = (): boolean => true;
 
 /** The flags of a command that uses an environment: its own, and those of all such. */
 const usual = (...own: readonly Option[]): readonly Option[] => [...ENVIRONMENT, ...own, JSON_FLAG, ...WORDS];
@@ -73,8 +69,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     argument: FILES,
     flags: usual(...INPUT),
     examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"],
-    forPeople: true,
-    leavesTrace: always,
     run: async (given, context) => (await import("../commands/validate.ts")).validate(given, context),
   },
   plan: {
@@ -92,7 +86,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       ),
     ),
     examples: ["tickets plan sales.csv | head -n 3", "tickets plan export.csv --preview"],
-    leavesTrace: always,
     run: async (given, context) => (await import("../commands/plan.ts")).plan(given, context),
   },
   stream: {
@@ -131,7 +124,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       'tickets stream old.csv --env production --adopt --reason "the old tool"',
     ],
     sends: true,
-    leavesTrace: always,
     run: async (given, context) => (await import("../commands/stream.ts")).stream(given, context),
   },
   resume: {
@@ -141,7 +133,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     flags: usual(MAX_DURATION, WAIT_LOCK, METRICS),
     examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
     sends: true,
-    leavesTrace: always,
     run: async (given, context) => (await import("../commands/resume.ts")).resume(given, context),
   },
   settle: {
@@ -167,7 +158,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
     note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
-    leavesTrace: always,
     run: async (given, context) =>
       (await import("../commands/settle.ts")).settle({ ...given, decision: decisionOf(given) }, context),
   },
@@ -187,13 +177,13 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "--metrics <file>", METRICS.description).conflicts("remote"),
     ),
     onlyBeside: { chunk: ["run"] },
+    ofAllRuns: ["maxAge", "metrics"],
     examples: [
       "tickets status --env playground",
       "tickets status 4ba62e61 --chunk 2 --env playground",
       "tickets status --max-age 26h --env production",
       "tickets status --remote --env production",
     ],
-    forPeople: true,
     run: async (given, context) =>
       given.remote
         ? (await import("../commands/remote-status.ts")).remoteStatus(given, context)
@@ -206,7 +196,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     flags: usual(),
     examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
     note: "Exit code 4: nothing was found.",
-    forPeople: true,
     run: async (given, context) => (await import("../commands/find.ts")).find(given, context),
   },
   results: {
@@ -226,12 +215,12 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       WAIT_LOCK,
     ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
+    ofAllRuns: ["all", "import"],
     examples: [
       "tickets results -o last.csv --env playground",
       "tickets results 4ba62e61 --env playground --report night.html",
       "tickets results --import promises.ndjson --env playground",
     ],
-    leavesTrace: (flags) => flags.import !== undefined || flags.follow === true,
     run: async (given, context) => {
       const { follow, importResults, results } = await import("../commands/results.ts");
       if (given.follow) return follow(given, context);
@@ -252,7 +241,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("look", "--trust", "trust the config of the working directory as it is now"),
     ),
     examples: ["tickets env", "tickets env production --check"],
-    forPeople: true,
     run: async (given, context) => {
       if (given.check) return (await import("../commands/check-environment.ts")).checkEnvironment(given, context);
       const { showEnvironment, trustConfig } = await import("../commands/env.ts");
@@ -298,7 +286,6 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ),
     examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
     note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",
-    leavesTrace: always,
     run: async (given, context) => (await import("../commands/prune.ts")).prune(given, context),
   },
   completion: {

@@ -49,7 +49,7 @@ export function buildProgram(run: Run): Command {
 }
 
 function addCommand(program: Command, name: string, spec: CommandSpec, run: Run): void {
-  const { about, group, argument, flags, onlyBeside = {} } = spec;
+  const { about, group, argument, flags } = spec;
   const command = program.command(name).description(about).helpGroup(group);
   if (argument !== undefined) {
     const [word, meaning] = argument;
@@ -59,13 +59,14 @@ function addCommand(program: Command, name: string, spec: CommandSpec, run: Run)
   command.addHelpOption(new Option("-h, --help", "show this help").helpGroup(HEADINGS.words));
   command.showHelpAfterError(`Usage: tickets ${name} ${command.usage()}\nAll flags: tickets ${name} --help`);
   command.action(async () => {
-    refuseIdle(command, onlyBeside);
+    refuseIdle(command, spec);
     await run(command);
   });
 }
 
-/** Refuses flags that would have no effect: whoever typed them counts on one. */
-function refuseIdle(command: Command, onlyBeside: NonNullable<CommandSpec["onlyBeside"]>): void {
+/** Refuses what would have no effect: whoever typed it counts on one. */
+function refuseIdle(command: Command, { onlyBeside = {}, ofAllRuns = [] }: CommandSpec): void {
+  const refuse = (why: string): never => command.error(`error: ${why}`, { exitCode: EXIT_CODES.usage });
   const nameOf = (name: string): string =>
     command.options.find((each) => each.attributeName() === name)?.long ?? `a ${name}`;
   const isGiven = (name: string): boolean =>
@@ -73,7 +74,7 @@ function refuseIdle(command: Command, onlyBeside: NonNullable<CommandSpec["onlyB
     command.processedArgs[command.registeredArguments.findIndex((each) => each.name() === name)] !== undefined;
   for (const [name, beside] of Object.entries(onlyBeside))
     if (isGiven(name) && !beside.some(isGiven))
-      command.error(`error: ${nameOf(name)} has no effect without ${beside.map(nameOf).join(" or ")}`, {
-        exitCode: EXIT_CODES.usage,
-      });
+      refuse(`${nameOf(name)} has no effect without ${beside.map(nameOf).join(" or ")}`);
+  for (const name of ofAllRuns)
+    if (isGiven("run") && isGiven(name)) refuse(`${nameOf(name)} is about all runs; leave out the run or the flag`);
 }

@@ -5,11 +5,11 @@ import type { Command } from "commander";
 import type { Given } from "../commands/options.ts";
 import { failureText } from "../commands/reporter.ts";
 import { keepTrace, newTrace } from "../commands/trace.ts";
-import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
+import { EXIT_CODES, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Flags, toOptions } from "./flags.ts";
 import type { LogFile } from "./log-file.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /** The process that a command runs in, as far as it can be asked to stop. */
@@ -32,7 +32,7 @@ export interface Explained {
 /**
  * Calls a command and resolves with its exit code; whatever it threw has been shown.
  */
-export async function runCommand(typed: Command, { stop, abort, onFirstSignal, explain }: Process): Promise<number> {
+export async function runCommand(typed: Command, process_: Process): Promise<number> {
   const command = typed.name();
   const flags = typed.opts<Flags>();
   const spec = COMMANDS[command];
@@ -41,6 +41,7 @@ export async function runCommand(typed: Command, { stop, abort, onFirstSignal, e
   setFlagsFromString("--semi-space-growth-factor=1");
   setFlagsFromString("--min-semi-space-size=4");
   const [startedAt, started] = [new Date().toISOString(), performance.now()];
+  const { stop, abort, onFirstSignal } = process_;
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, metrics } = flags;
   const trace = newTrace();
@@ -48,9 +49,7 @@ export async function runCommand(typed: Command, { stop, abort, onFirstSignal, e
   const cwd = process.cwd();
   const terminal = await openTerminal({
     ...{ quiet, verbose, logFile, stdin, stdout, stderr, env },
-    place: () => ({ environment: trace.environment?.name, run: trace.sending }),
-    isOutputText: spec.forPeople === true && !json,
-    isOutputJson: json,
+    place: () => ({ environment: trace.environment?.name, run: trace.run }),
   });
   terminal.log(`${command} begins`, { event: "command.started", command, version: version() });
   onFirstSignal((signal) => {
@@ -59,43 +58,26 @@ export async function runCommand(typed: Command, { stop, abort, onFirstSignal, e
         `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
   });
-  let failure: unknown;
-  let explained: Explained | undefined;
-  let exitCode: number = EXIT_CODES.internal;
-  try {
-    if (problem !== undefined) throw problem;
-    // Logs are read by others than the person who asked for more.
-    const showsPersons = verbose && logFile === undefined;
-    const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
-    exitCode = await spec.run(givenTo(typed), { ...surroundings, reporter: terminal, trace, version });
-  } catch (thrown) {
-    failure = firstThrown(thrown);
-    explained = await explain(failure);
-    exitCode = explained?.exitCode ?? EXIT_CODES.ok;
-    terminal.progress(undefined);
-    if (explained !== undefined) {
-      terminal.error(failureText(explained), { event: "failure", code: explained.code, exitCode });
-    }
-    // A program that reads the document should find one, whatever happened.
-    if (json && failure instanceof Failure && explained !== undefined)
-      terminal.out(`${JSON.stringify(failureDocument(explained))}\n`);
-  }
+  const { exitCode, noted, why, document } = await endOf(
+    () => {
+      if (problem !== undefined) throw problem;
+      // Logs are read by others than the person who asked for more.
+      const showsPersons = verbose && logFile === undefined;
+      const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
+      return spec.run(givenTo(typed), { ...surroundings, reporter: terminal, trace, version });
+    },
+    { terminal, json, ...process_ },
+  );
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
-  if (spec.leavesTrace?.(flags)) {
-    const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
-    const error = whyFailed(failure, stop);
-    await keepTrace(trace, { command, startedAt, durationMs, exitCode: noted, error, version: version() });
-  }
+  await keepTrace(trace, { command, startedAt, durationMs, exitCode: noted, error: why, version: version() });
   const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;
   if (isWatched && spec.sends && flags.dryRun !== true) {
-    const document = trace.summary ?? (explained && failureDocument(explained));
-    const ended = { endedAt: new Date().toISOString(), exitCode, document };
+    const ended = { endedAt: new Date().toISOString(), exitCode, document: trace.summary ?? document };
     const { afterRun } = await import("../commands/after-run.ts");
     await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, metrics);
   }
-  const { summary, run } = trace;
-  trace.sending = run;
+  const { summary } = trace;
   terminal.log(`${command} ends with exit code ${exitCode}`, {
     ...{ event: "command.ended", command, exitCode, durationMs },
     ...{ counts: summary?.actions, next: summary?.next ?? undefined },
@@ -103,6 +85,39 @@ export async function runCommand(typed: Command, { stop, abort, onFirstSignal, e
   terminal.end(exitCode);
   logFile?.[Symbol.dispose]();
   return exitCode;
+}
+
+interface Ended {
+  readonly exitCode: number;
+  /** What the ledger notes: not 0 where only the reader of the output is gone. */
+  readonly noted: number;
+  /** Why it failed. */
+  readonly why?: string | undefined;
+  /** In place of a result. */
+  readonly document?: object;
+}
+
+/** Calls the command, and shows what it throws. */
+async function endOf(
+  call: () => Promise<number>,
+  { terminal, json, stop, explain }: { terminal: Terminal; json: boolean } & Pick<Process, "stop" | "explain">,
+): Promise<Ended> {
+  try {
+    const exitCode = await call();
+    return { exitCode, noted: exitCode };
+  } catch (thrown) {
+    const failure = firstThrown(thrown);
+    const explained = await explain(failure);
+    const why = whyFailed(failure, stop);
+    terminal.progress(undefined);
+    if (explained === undefined) return { exitCode: EXIT_CODES.ok, noted: EXIT_CODES.internal, why };
+    const { code, message, hint, exitCode } = explained;
+    terminal.error(failureText(explained), { event: "failure", code, exitCode });
+    const document = { error: { code, message, hint: hint ?? null }, exitCode };
+    // A program that reads the document should find one, whatever happened.
+    if (json && failure instanceof Failure) terminal.document(document);
+    return { exitCode, noted: exitCode, why, document };
+  }
 }
 
 function givenTo(typed: Command): Given {
@@ -122,12 +137,6 @@ async function openLog(name: string | undefined): Promise<{ readonly logFile?: L
     throw problem;
   }
 }
-
-/** The document of a command that has no result. */
-const failureDocument = ({ code, message, hint, exitCode }: Explained): object => ({
-  error: { code, message, hint: hint ?? null },
-  exitCode,
-});
 
 function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {
   if (isStop(failure, stop)) return `stopped by ${stop.reason}`;

@@ -5,10 +5,9 @@ import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import type { LogEvent } from "../commands/log-events.ts";
 import type { Messages, Reporter } from "../commands/reporter.ts";
-import { describeDuration } from "../commands/summary.ts";
-import type { WorkUnderWay } from "../run/progress.ts";
-import { cleanLines, cleanText, count, escapeUnseen, number } from "../text.ts";
+import { cleanLines, escapeUnseen } from "../text.ts";
 import type { LogFile, LogLevel, Place } from "./log-file.ts";
+import { describeProgress, type Pace, paceFrom } from "./progress-line.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
@@ -17,10 +16,6 @@ export interface TerminalOptions {
   /** Where lines of JSON go, whatever stderr shows. */
   readonly logFile?: LogFile | undefined;
   readonly place: () => Place;
-  /** What goes to standard output is for people, so on a terminal its lines break between words. */
-  readonly isOutputText: boolean;
-  /** What goes there is one JSON document. */
-  readonly isOutputJson: boolean;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
@@ -84,9 +79,14 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     notice: speak("notice"),
     detail: speak("detail"),
     log: speak("log"),
+    show: (text) => {
+      stdout.write(fitted(cleanLines(text), stdout));
+    },
+    document: (result) => {
+      stdout.write(`${escapeUnseen(JSON.stringify(result))}\n`);
+    },
     out: (text) => {
-      if (options.isOutputText) stdout.write(fitted(cleanLines(text), stdout));
-      else stdout.write(options.isOutputJson || stdout.isTTY === true ? escapeUnseen(text) : text);
+      stdout.write(stdout.isTTY === true ? escapeUnseen(text) : text);
     },
     progress: (state) => {
       if (state === undefined) {
@@ -95,8 +95,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
         return;
       }
       const now = performance.now();
-      if (pace?.doing !== state.doing)
-        pace = { doing: state.doing, startedAt: now, startedWith: state.done, startedShare: shareOf(state) };
+      if (pace?.doing !== state.doing) pace = paceFrom(state, now);
       if (spinner !== undefined) {
         spinner.text = cleanLines(describeProgress(state, pace, now, stderr.columns - SPINNER_COLUMNS));
         if (!spinner.isSpinning) spinner.start();
@@ -176,54 +175,6 @@ const SPINNER_COLUMNS = 3;
 /** Text as wide as the terminal that it goes to. Files and pipes get lines as they are. */
 function fitted(text: string, stream: NodeJS.WriteStream): string {
   return stream.isTTY === true && stream.columns > 0 ? wrapLines(text, stream.columns) : text;
-}
-
-interface Pace {
-  readonly doing: string;
-  readonly startedAt: number;
-  readonly startedWith: number;
-  readonly startedShare: number | undefined;
-}
-
-/** How much of the work is done, 0 to 1. */
-const shareOf = ({ done, total, share }: WorkUnderWay): number | undefined =>
-  total === undefined ? share : done / Math.max(1, total);
-
-/** What a narrow line keeps, most needed first: what is under way always stands in it. */
-const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate"] as const;
-
-/** `sending 5,000 of 12,000 actions · 41% · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
-export function describeProgress(
-  state: WorkUnderWay,
-  pace: Omit<Pace, "doing">,
-  now: number,
-  room = Number.POSITIVE_INFINITY,
-): string {
-  const { doing, done, total, unit, rejected = 0, waiting } = state;
-  const elapsed = (now - pace.startedAt) / 1000;
-  const perSecond = elapsed >= 0.5 ? (done - pace.startedWith) / elapsed : 0;
-  const share = shareOf(state) ?? 0;
-  const gained = elapsed >= 0.5 ? share - (pace.startedShare ?? 0) : 0;
-  // In the order in which they stand in the line.
-  const parts: Readonly<Record<(typeof MOST_NEEDED)[number], string | false | undefined>> = {
-    amount: ` ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`,
-    // Rounded down: what is not done is never called 100%.
-    share: share > 0 && ` · ${Math.floor(100 * share)}%`,
-    rate: perSecond > 0 && ` · ${number(Math.round(perSecond))}/s`,
-    left: gained > 0 && share < 1 && ` · ${describeDuration((1000 * elapsed * (1 - share)) / gained)} left`,
-    rejected: rejected > 0 && ` · ${number(rejected)} rejected`,
-    note: waiting && ` · ${cleanText(waiting.detail, 60)}; trying again in ${describeDuration(waiting.waitMs)}`,
-  };
-  const shown: Partial<Record<string, string>> = {};
-  let free = room - doing.length;
-  for (const name of MOST_NEEDED) {
-    const text = parts[name] || "";
-    if (text.length > free) continue;
-    free -= text.length;
-    shown[name] = text;
-  }
-  const inOrder = Object.keys(parts).map((name) => shown[name] ?? "");
-  return `${doing}${inOrder.join("")}`;
 }
 
 /** What paints a stream; undefined for one without colours. */

@@ -13,6 +13,7 @@ import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { EnvOptions } from "./env.ts";
 import { openSettings } from "./run-context.ts";
+import { type Fact, inPairs } from "./table.ts";
 
 /** Exit 5 where authentication failed, 7 where the service can't be reached. */
 export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
@@ -23,14 +24,15 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   const checks = found.map(({ exitCode: _, ...check }) => check);
   const exitCode = found.at(-1)?.exitCode ?? EXIT_CODES.ok;
   if (options.json) {
-    const document = { environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode };
-    reporter.out(`${JSON.stringify(document)}\n`);
+    reporter.document({ environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode });
     return exitCode;
   }
   const where = kind === "sandbox" ? "this machine; nothing leaves it" : baseUrl;
-  reporter.out(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})\n`);
-  for (const { check, result, detail } of checks)
-    reporter.out(`  ${check.padEnd(10)}  ${result === "failed" ? "FAILED" : result}: ${cleanText(detail, 500)}\n`);
+  const facts = checks.map(({ check, result, detail }): Fact => {
+    return [check, `${result === "failed" ? "FAILED" : result}: ${cleanText(detail, 500)}`];
+  });
+  const lines = [`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})`, ...inPairs(facts, "  ")];
+  reporter.show(`${lines.join("\n")}\n`);
   const last = checks.at(-1);
   if (last?.check === "key" && last.result !== "ok" && kind === "service")
     reporter.info(`The key of ${name} comes from ${describeKeySource(keySource)}.`);

@@ -18,8 +18,8 @@ import { cleanText, displayPath } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { failureText } from "./reporter.ts";
-import { padded } from "./table.ts";
+import { sayProblem } from "./reporter.ts";
+import { type Fact, inPairs } from "./table.ts";
 import { describeHolding } from "./words.ts";
 
 /** `name`: the environment to show; without it the one that would be used, and the list of all. */
@@ -33,19 +33,16 @@ export async function showEnvironment(options: EnvOptions, context: Context): Pr
   const { used, problem } = await lookAt(config, options, context);
   if (options.json) {
     const environment = used === undefined ? null : toDocument(used, env);
-    const document = { environment, ...(environments && { environments }), configFiles: config.files };
-    reporter.out(`${JSON.stringify(document, null, 2)}\n`);
+    reporter.document({ environment, ...(environments && { environments }), configFiles: config.files });
   } else {
-    const files = config.files.map((file) => displayPath(file, cwd)).join(", ");
+    const files = config.files.map((file) => displayPath(file, cwd)).join(", ") || "none";
     const parts = [
-      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files || "none", cwd)]),
+      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files, cwd)]),
       ...(environments === undefined ? [] : [listText(environments, used?.environment.name, cwd)]),
     ];
-    reporter.out(parts.join("\n"));
+    reporter.show(parts.map((lines) => `${lines.join("\n")}\n`).join("\n"));
   }
-  if (problem === undefined) return EXIT_CODES.ok;
-  reporter.error(failureText(problem));
-  return EXIT_CODES[problem.code];
+  return sayProblem(problem, reporter);
 }
 
 interface Used {
@@ -136,13 +133,11 @@ function shownValue(environment: Environment, setting: SettingName): unknown {
   return environment[setting] ?? null;
 }
 
-type Fact = readonly [name: string, value: string | null | undefined];
-
 function asText(
   { name, from, baseUrl, proxy, apiKey, settings, ledger }: ReturnType<typeof toDocument>,
   configFiles: string,
   cwd: string,
-): string {
+): readonly string[] {
   const { path, database, server, isNew, lock, lastRun } = ledger;
   const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
   const by = (value: unknown, origin: string): string => `${valueText(value)}  (${displayOrigin(origin, cwd)})`;
@@ -161,14 +156,7 @@ function asText(
     ["last run", lastRun],
     ["config", configFiles],
   ];
-  return `${name}  (${displayOrigin(from, cwd)})\n${inTwoColumns(used)}\n${inTwoColumns(facts)}`;
-}
-
-/** `  chunkSize  5000  (default)`; what is not known is left out. */
-function inTwoColumns(facts: readonly Fact[]): string {
-  const known = facts.flatMap(([name, value]) => (value == null ? [] : [[name, value] as const]));
-  const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `  ${padded(name, width)}  ${value}\n`).join("");
+  return [`${name}  (${displayOrigin(from, cwd)})`, ...inPairs(used, "  "), "", ...inPairs(facts, "  ")];
 }
 
 /** `PostgreSQL 15.18, each commit on its disk` */
@@ -177,11 +165,15 @@ function describeServer({ version, standbys }: ServerFacts): string {
   return `PostgreSQL ${cleanText(version, 60)}, each commit on its disk${standby}`;
 }
 
-function listText(environments: ReturnType<typeof listEnvironments>, used: string | undefined, cwd: string): string {
-  const rows = environments.map(
-    ({ name, origin }) => [`${name === used ? "*" : " "} ${name}`, displayOrigin(origin, cwd)] as const,
-  );
-  return `environments${used === undefined ? "" : " (* would be used)"}\n${inTwoColumns(rows)}`;
+function listText(
+  environments: ReturnType<typeof listEnvironments>,
+  used: string | undefined,
+  cwd: string,
+): readonly string[] {
+  const rows = environments.map(({ name, origin }): Fact => {
+    return [`${name === used ? "*" : " "} ${name}`, displayOrigin(origin, cwd)];
+  });
+  return [`environments${used === undefined ? "" : " (* would be used)"}`, ...inPairs(rows, "  ")];
 }
 
 function valueText(value: unknown): string {

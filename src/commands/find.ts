@@ -15,8 +15,9 @@ import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { failureText } from "./reporter.ts";
+import { sayProblem } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
+import { fieldsText } from "./shown-fields.ts";
 import { describeSettlement } from "./summary.ts";
 import { columnsOf, layOut } from "./table.ts";
 import { sayNeverSent } from "./words.ts";
@@ -31,23 +32,21 @@ export async function find(options: Options<"id" | "json">, context: Context): P
     });
   const { environment } = await openSettings(context, options, "any");
   await using ledger = await findLedgerOf(environment);
-  /** Why the ledger does not know everything that was sent. */
-  const problem = await lostRunsOf(environment, ledger, cwd);
+  const exitCode = sayProblem(await lostRunsOf(environment, ledger, cwd), reporter);
   const found = (await ledger?.about(withoutNul(id))) ?? [];
   const actions = found.map((action) => toDocument(action, id));
-  if (problem !== undefined) reporter.error(failureText(problem));
   if (options.json) {
     const foundAs = [...new Set(actions.map(({ as }) => as))];
-    reporter.out(`${JSON.stringify({ id, environment: environment.name, foundAs, actions })}\n`);
-  } else if (actions.length > 0) reporter.out(tableOf(found, id, columnsOf(stdout), verbose));
-  if (actions.length === 0 && ledger !== undefined) {
-    const nothing = problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
+    reporter.document({ id, environment: environment.name, foundAs, actions });
+  } else if (actions.length > 0) reporter.show(tableOf(found, id, columnsOf(stdout), verbose));
+  if (actions.length > 0) return exitCode;
+  const isAllKnown = exitCode === EXIT_CODES.ok;
+  if (ledger !== undefined)
     reporter.info(
-      `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
+      `${isAllKnown ? "Nothing" : "As far as it knows, nothing"} was ever sent to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
     );
-  } else if (actions.length === 0 && problem === undefined) sayNeverSent(environment, context);
-  if (problem !== undefined) return EXIT_CODES.usage;
-  return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  else if (isAllKnown) sayNeverSent(environment, context);
+  return isAllKnown ? EXIT_CODES["finished-with-rejects"] : exitCode;
 }
 
 /** What of an action the id is. */
@@ -124,17 +123,9 @@ function toRow(
     promise: cleanText(actionPromise ?? "", LONGEST_ID),
     why: reason === null ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements.map((how) => cleanText(describeSettlement(how, time), 400)).join("; "),
-    data: verbose ? dataText(data) : "",
+    data: verbose ? fieldsText(Object.entries(data).filter(([field]) => field !== "ticketId" && field !== "nftId")) : "",
   };
 }
-
-const dataText = (data: Readonly<Record<string, unknown>>): string =>
-  Object.entries(data)
-    .filter(([field]) => !["ticketId", "nftId"].includes(field))
-    .map(([field, value]) => `${field} ${cleanText(textOf(value))}`)
-    .join(", ");
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** The service may repeat who the action was about. */
 function withoutPersons(text: string, data: Readonly<Record<string, unknown>>, verbose: boolean): string {

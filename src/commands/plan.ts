@@ -5,13 +5,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { sayPending } from "./input-words.ts";
 import type { Given, InputOptions } from "./options.ts";
-import { createPreview, describePreview } from "./preview.ts";
+import { createPreview, describePreview, type PreviewDocument } from "./preview.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import { describeBack, describeRows } from "./summary.ts";
 import { checkInput } from "./validate.ts";
@@ -25,44 +26,40 @@ const PREVIEWED = 5;
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
 export async function plan(options: PlanOptions, context: Context): Promise<number> {
   const { reporter, verbose, cwd } = context;
-  // Elsewhere they go to standard output.
-  const target = options.output === undefined || options.output === "-" ? undefined : resolve(cwd, options.output);
-  if (target !== undefined) await refuseExisting(target, displayPath(target, cwd));
-  if (options.preview !== undefined && options.output === "-")
+  const { output, json, preview } = options;
+  if (preview !== undefined && output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
       hint: "Give the actions a file, or leave one of the two out.",
     });
-  const shown = options.preview === true ? PREVIEWED : options.preview;
-  const preview = shown === undefined ? undefined : createPreview(shown);
-  await using checked = await checkInput(options, context, preview?.see);
+  const target = output === undefined || output === "-" ? undefined : resolve(cwd, output);
+  const shown = target === undefined ? "" : displayPath(target, cwd);
+  if (target !== undefined) await refuseExisting(target, shown);
+  const watch = preview === undefined ? undefined : createPreview(preview === true ? PREVIEWED : preview);
+  await using checked = await checkInput(options, context, watch?.see);
   const { plan, problems } = checked;
-  const seen = preview?.result(problems.kept);
-  if (seen !== undefined && !options.json) reporter.out(`${describePreview(seen, checked, verbose)}\n`);
-  // Beside actions that a program reads, what was found is for people.
-  const isOutputFree = !options.json && (seen !== undefined || target !== undefined);
-  const messages = isOutputFree ? reporter.found : reporter;
+  const previewed = watch?.result(problems.kept);
+  if (json) reporter.document(toDocument(checked, previewed));
+  else if (previewed !== undefined) reporter.show(`${describePreview(previewed, checked, verbose)}\n`);
+  // What a program may read on standard output are the actions, or the document.
+  const writesActions = !json && previewed === undefined && target === undefined;
+  const messages = json || writesActions ? reporter : reporter.found;
   reportProblems(messages, checked, { verbose });
   reportSkipped(messages, plan);
   sayPending(messages, plan);
-  const sentence = describePlan(plan);
-  if (options.json) {
-    const { rows, actions, byAction } = plan;
-    const { errors, warnings } = problems;
-    const document = { rows, actions, byAction, problems: { errors, warnings }, ...(seen && { preview: seen }) };
-    reporter.out(`${JSON.stringify(document)}\n`);
-  }
   if (plan.isRefused) {
-    reporter.error(`${sentence} Nothing was written.`);
+    reporter.error(`${describePlan(plan)} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
-  if (target !== undefined) {
-    await writeWhole(target, linesOf(plan), displayPath(target, cwd));
-    reporter.info(`${sentence} Written to ${displayPath(target, cwd)}.`);
-  } else {
-    if (!options.json && seen === undefined) await copyToOutput(plan, context);
-    reporter.info(sentence);
-  }
+  if (target !== undefined) await writeWhole(target, linesOf(plan), shown);
+  else if (writesActions) await copyToOutput(plan, context);
+  reporter.info(`${describePlan(plan)}${target === undefined ? "" : ` Written to ${shown}.`}`);
   return exitCodeOfDone(plan, { isNews: checked.isNews, doubt: undefined });
+}
+
+/** The document of `plan --json`. */
+function toDocument({ plan, problems: { errors, warnings } }: CheckedInput, preview: PreviewDocument | undefined) {
+  const { rows, actions, byAction } = plan;
+  return { rows, actions, byAction, problems: { errors, warnings }, ...(preview && { preview }) };
 }
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */

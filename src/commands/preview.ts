@@ -11,10 +11,11 @@ import type { EachConfig } from "../map/source.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
-import { cleanText, number, textWidth } from "../text.ts";
+import { cleanText, number } from "../text.ts";
 import { shownIf } from "./problems.ts";
+import { textOf } from "./shown-fields.ts";
 import { describeBack } from "./summary.ts";
-import { padded } from "./table.ts";
+import { type Fact, inPairs } from "./table.ts";
 
 /** Watches the rows on their way through the mapping. */
 export function createPreview(rowsPerFile: number) {
@@ -32,7 +33,7 @@ export function createPreview(rowsPerFile: number) {
 }
 
 /** As `--json` has it. */
-type PreviewDocument = ReturnType<ReturnType<typeof createPreview>["result"]>;
+export type PreviewDocument = ReturnType<ReturnType<typeof createPreview>["result"]>;
 
 function previewRow(from: MappedFile, row: Row, mapped: Mapped, problems: readonly PlacedProblem[]) {
   const source = from.file.name;
@@ -94,8 +95,6 @@ function cellsOf(row: Row, { header, mapper }: MappedFile): readonly Cell[] {
   });
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows }: PreviewDocument,
@@ -120,7 +119,7 @@ function describeRow(
   const persons = new Set(
     actions.flatMap(({ data }) => Object.entries(data).flatMap(([field, value]) => (isPersonal(field) ? [value] : []))),
   );
-  const shown = cells.map(({ column, value }): Pair => {
+  const shown = cells.map(({ column, value }): Fact => {
     const isOfPerson = namesPerson({ source, field: column }) || persons.has(value) || /^\S+@\S+$/.test(value);
     return [cleanText(column, 40), shownIf(isOfPerson, value, verbose)];
   });
@@ -138,26 +137,19 @@ function describeRow(
   ];
 }
 
-type Pair = readonly [name: string, value: string];
-
 function describeAction({ action, data }: Action, verbose: boolean): readonly string[] {
   const { metadataAttributes: traits, ...fields } = data;
-  const pairs = Object.entries(fields).map(([field, value]): Pair => {
+  const pairs = Object.entries(fields).map(([field, value]): Fact => {
     return [field, `${shownIf(isPersonal(field), textOf(value), verbose)}${instantText(field, value)}`];
   });
   const ofTraits = Array.isArray(traits)
-    ? traits.map(({ trait_type, value }): Pair => [cleanText(String(trait_type)), cleanText(String(value))])
+    ? traits.map(({ trait_type, value }): Fact => [cleanText(String(trait_type)), cleanText(String(value))])
     : [];
   return [
     `  → ${action}`,
     ...inPairs(pairs, "      "),
     ...(traits == null ? [] : ["      metadataAttributes", ...inPairs(ofTraits, "        ")]),
   ];
-}
-
-function inPairs(pairs: readonly Pair[], indent: string): readonly string[] {
-  const width = Math.max(...pairs.map(([name]) => textWidth(name)));
-  return pairs.map(([name, value]) => `${indent}${padded(name, width)}  ${value}`);
 }
 
 /** Unix seconds say nothing to people; the same in UTC shows a wrong zone or a swapped day and month. */

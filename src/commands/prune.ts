@@ -10,8 +10,9 @@ import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
 
 export async function prune(options: Options<"olderThan" | "waitLock" | "json">, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
+  const { reporter, cwd, trace } = context;
   const { olderThan, waitLock } = options;
+  trace.isKept = true;
   const { core, environment } = await openSettings(context, options, "any");
   {
     await using _ = await knownLedgerOf(environment, cwd);
@@ -26,7 +27,7 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
       ? `Nothing to remove: ${environment.name} has no requests older than ${formatDuration(olderThan)}.`
       : `The requests of ${count(chunks, "chunk")} were removed; identities and promises stay. The ledger went from ${describeBytes(bytesBefore)} to ${describeBytes(bytesAfter)}.`,
   );
-  if (options.json) reporter.out(`${JSON.stringify({ chunks, bytesBefore, bytesAfter })}\n`);
+  if (options.json) reporter.document({ chunks, bytesBefore, bytesAfter });
   return EXIT_CODES.ok;
 }
 

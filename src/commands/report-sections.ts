@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { describeFile, describePublished } from "./input-words.ts";
 import { partsOf } from "./problems.ts";
 import { chunkNumber } from "./summary.ts";
+import type { Fact } from "./table.ts";
 
 type Sections = readonly Section[];
 
@@ -138,15 +139,12 @@ export function inputSection(
   ]);
 }
 
-/** What is not known is left out. */
-export type Fact = readonly [name: string, value: string | undefined];
-
 export const aboutSection = (facts: readonly Fact[]): Sections =>
   folded("about", "About this report", [
     {
       kind: "table",
       caption: "What it is about",
       columns: [{ name: "what" }, { name: "value" }],
-      rows: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      rows: facts.flatMap(([name, value]) => (value == null ? [] : [[name, value]])),
     },
   ]);

@@ -4,14 +4,13 @@ import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
-import type { RunEnd, Summary } from "../run/summary.ts";
-import { displayPath, number } from "../text.ts";
-import { durationText } from "../write/report/figures.ts";
+import type { Summary } from "../run/summary.ts";
+import { displayPath, durationText, number } from "../text.ts";
 import type { Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { localTime, localTimes } from "./local-time.ts";
 import { aboutSection, doubtSection, inputSection, problemSection, runSections } from "./report-sections.ts";
-import { describeStop, leadTo, NEXT } from "./run-end.ts";
+import { describeStop, leadTo } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import type { Trace } from "./trace.ts";
 
@@ -46,7 +45,7 @@ export async function streamReport(ended: Ended, context: Context): Promise<Repo
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
   const { run, summary } = figures;
   const subject: Subject = {
-    ...{ environment, summary, figures, checked: undefined, understood: [], end: undefined, failure: undefined },
+    ...{ environment, summary, figures, understood: [], failure: undefined },
     what: `run ${run.run} as the ledger has it`,
     startedAt: new Date(run.createdAt),
     exitCode: run.exitCode,
@@ -145,10 +144,7 @@ function verdictOf(subject: Subject, { env }: Context): Verdict {
       `${describeActions(actions, inFlight)}.`,
       ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`]),
     ],
-    commands:
-      next === null
-        ? []
-        : [{ lead: leadOf(summary, end, isDoubtful || exitCode === EXIT_CODES["in-doubt"]), command: next }],
+    commands: next === null ? [] : [{ lead: leadTo(summary, isDoubtful ? "in doubt" : end?.stops[0]?.kind), command: next }],
   };
 }
 
@@ -157,14 +153,6 @@ function headlineOf({ state, exitCode, resumed, actions }: Summary, inFlight: nu
   if (inFlight > 0) return "The run is being sent.";
   if (state === "nothing new" && resumed !== null) return "An earlier run was finished; nothing else was new.";
   return HEADLINES[state](exitCode);
-}
-
-/** Rejects are named only where there are some. */
-function leadOf(summary: Summary, end: RunEnd | undefined, isToDecide: boolean): string {
-  if (isToDecide) return NEXT["in doubt"];
-  if (summary.state === "published") return "To write its promises";
-  if (summary.state === "stopped") return NEXT[end?.stops[0]?.kind ?? "stopped"];
-  return summary.rejects.length === 0 ? "Fix the rows, then check them" : leadTo(summary, "finished");
 }
 
 const TONES: Readonly<Record<number, Tone>> = {

@@ -1,5 +1,6 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
+import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 import type { LogEvent } from "./log-events.ts";
 
@@ -29,15 +30,21 @@ export interface Reporter extends Messages {
   readonly progress: (work: WorkUnderWay | undefined) => void;
   /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
   readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | undefined;
-  /** Data for programs. */
+  /** A result for people, on standard output. */
+  readonly show: (text: string) => void;
+  /** The document of `--json`. */
+  readonly document: (result: object | null) => void;
+  /** Any other data for programs. */
   readonly out: (text: string) => void;
 }
 
 /** What is wrong, and below it what to do. */
-export const failureText = ({
-  message,
-  hint,
-}: {
-  readonly message: string;
-  readonly hint: string | undefined;
-}): string => (hint === undefined ? message : `${message}\n${hint}`);
+export const failureText = ({ message, hint }: Pick<Failure, "message" | "hint">): string =>
+  hint === undefined ? message : `${message}\n${hint}`;
+
+/** Says what is wrong beside a result that is shown all the same. @returns the exit code. */
+export function sayProblem(problem: Failure | undefined, { error }: Messages): number {
+  if (problem === undefined) return EXIT_CODES.ok;
+  error(failureText(problem));
+  return EXIT_CODES[problem.code];
+}

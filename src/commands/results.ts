@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Environment } from "../config/environment.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { statusCommand } from "../next-command.ts";
 import { knownLedgerOf, lostRunsOf } from "../run/lost-ledger.ts";
@@ -16,7 +16,7 @@ import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
-import { failureText } from "./reporter.ts";
+import { failureText, sayProblem } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeActions, listOf } from "./summary.ts";
 
@@ -47,10 +47,6 @@ async function reportRun(path: string, options: ResultsOptions, context: Context
 
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
   const { all, run: id, output } = options;
-  if (all && id !== undefined)
-    throw new Failure("usage", "--all writes the promises of all runs, not of one.", {
-      hint: "Leave the run or --all out.",
-    });
   const { reporter, cwd, stdout } = context;
   const { environment } = await openSettings(context, options, "any");
   const { safeCsv } = environment;
@@ -78,9 +74,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     reporter.info(`${count(lines, "line")} of ${ofRuns} written to ${shown}.`);
   }
   for (const sentence of undecided) reporter.warn(sentence);
-  if (problem === undefined) return EXIT_CODES.ok;
-  reporter.error(failureText(problem));
-  return EXIT_CODES.usage;
+  return sayProblem(problem, reporter);
 }
 
 /** The lines of the promises, those of a chunk at a time. */
@@ -112,13 +106,10 @@ async function undecidedOf(ledger: Ledger, runs: readonly Run[], environment: En
 }
 
 /** Refills a lost or restored ledger from promises files. */
-export async function importResults(options: Options<"run" | "files" | "waitLock">, context: Context): Promise<number> {
+export async function importResults(options: Options<"files" | "waitLock">, context: Context): Promise<number> {
   const { reporter, trace } = context;
-  const { run, files, waitLock } = options;
-  if (run !== undefined)
-    throw new Failure("usage", `--import reads all promises of a file, not those of the run ${cleanText(run, 64)}.`, {
-      hint: "Leave the run out.",
-    });
+  const { files, waitLock } = options;
+  trace.isKept = true;
   trace.files = files;
   const { core, environment } = await openSettings(context, options, "any");
   const imported = await importFiles(core, { environment, files, waitLock });
@@ -132,19 +123,20 @@ export async function importResults(options: Options<"run" | "files" | "waitLock
       core.progress.happened({ kind: "promises end amid a line", file: cleanText(file, 300), text: torn });
   }
   const { problem } = imported;
-  if (problem !== undefined) reporter.warn(`${problem.message}\n${problem.hint ?? ""}`);
+  if (problem !== undefined) reporter.warn(failureText(problem));
   reporter.warn("Promises files do not list doubts. If any of these runs had one, check first what the service has.");
   return EXIT_CODES.ok;
 }
 
 /** Writes the promises of published runs into their files while workers send them. */
 export async function follow(options: Options<"run" | "json">, context: Context): Promise<number> {
-  const { reporter } = context;
+  const { reporter, trace } = context;
+  trace.isKept = true;
   const { core, environment } = await openSettings(context, options);
   const ends = await followResults(core, { environment, run: options.run });
   for (const { summary } of ends)
     reporter.info(`Run ${summary.run} is ${summary.state}: ${describeActions(summary.actions)}.`);
   if (ends.length === 0) reporter.info("No run is open, and every promise is written.");
-  if (options.json) reporter.out(`${JSON.stringify({ runs: ends.map(({ summary }) => summary) })}\n`);
+  if (options.json) reporter.document({ runs: ends.map(({ summary }) => summary) });
   return Math.max(EXIT_CODES.ok, ...ends.map(({ summary }) => summary.exitCode));
 }

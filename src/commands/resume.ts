@@ -12,12 +12,13 @@ type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "json">;
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
+  trace.isKept = true;
   const { core, environment } = await openSettings(context, options);
   const end = await resumeRun(core, { ...options, environment, startedAt });
   if (end === undefined) {
     // It says nothing about how the last night went.
     trace.isKept = false;
-    if (options.json) reporter.out("null\n");
+    if (options.json) reporter.document(null);
     reporter.info(
       options.run === undefined
         ? "Nothing to resume: no run is open."

@@ -3,20 +3,19 @@
 import { placeText } from "../actions/problem.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk, RunInput } from "../ledger/ledger.ts";
-import { hasUnsentRows, type RunEnd } from "../run/summary.ts";
+import { hasUnsentRows, type RunEnd, type Summary } from "../run/summary.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
-import { cleanText, count, displayPath, number } from "../text.ts";
+import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import type { LogEvent } from "./log-events.ts";
 import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { chunkNumber, describeActions, describeDuration, describeUnsentRows } from "./summary.ts";
+import { chunkNumber, describeActions, describeUnsentRows } from "./summary.ts";
 
 /** Says how a run ended, lane by lane. */
 export function sayRunEnd(end: RunEnd, context: Context): void {
   const { reporter, cwd, verbose } = context;
   const { summary, stops, run, rejected } = end;
-  const first = stops[0] ?? { kind: "finished" };
   sayStops(end, context);
   for (const { origin, response } of rejected) {
     const source = run.inputs[origin.input]?.name ?? "";
@@ -41,9 +40,12 @@ export function sayRunEnd(end: RunEnd, context: Context): void {
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
   sayRejects(summary, run.inputs, context);
-  // What another run has in doubt comes before the rejects.
-  const kind = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
-  if (summary.next !== null) reporter.info(`${leadTo(summary, kind)}: ${summary.next}`);
+  sayNext(summary, context, stops[0]?.kind);
+}
+
+/** Says which command comes next, where one does. @param stopped why the run stopped, where that is known. */
+export function sayNext(summary: Summary, { reporter }: Pick<Context, "reporter">, stopped?: Stop["kind"]): void {
+  if (summary.next !== null) reporter.info(`${leadTo(summary, stopped)}: ${summary.next}`);
 }
 
 /** Names the rejects, and their encoding where an input has another. */
@@ -74,7 +76,7 @@ export function sayStops(end: Pick<RunEnd, "environment" | "lanes" | "stops">, {
 function describePace(ms: number, sent: { readonly actions: number; readonly ms: number }): string {
   if (sent.actions === 0) return "";
   const rate = Math.round((1000 * sent.actions) / Math.max(1, sent.ms));
-  return ` In ${describeDuration(ms)}, ${number(rate)} actions/s while sending.`;
+  return ` In ${durationText(ms)}, ${number(rate)} actions/s while sending.`;
 }
 
 /** What programs read of a stop. */
@@ -118,7 +120,7 @@ export function describeStop(
       const late =
         stop.waitMs === undefined
           ? ""
-          : ` The next attempt would come in ${describeDuration(stop.waitMs)}, past --max-duration.`;
+          : ` The next attempt would come in ${durationText(stop.waitMs)}, past --max-duration.`;
       return [`${unreachable}${late} ${nothingAfter(stop.chunk)}`];
     }
     case "too many rejections":
@@ -141,8 +143,7 @@ const STOPPED_BY: Readonly<Partial<Record<StopRequest, string>>> = {
 const describeBody = ({ body }: { readonly body: string }): readonly string[] =>
   body === "" ? [] : [`The service said: ${cleanText(body, 500)}`];
 
-/** What leads to the next command. */
-export const NEXT: Readonly<Record<Stop["kind"], string>> = {
+const NEXT: Readonly<Record<Stop["kind"], string>> = {
   finished: "Fix the rows in the rejects, then run",
   "in doubt": "Look, then decide",
   refused: "Look, then decide",
@@ -152,9 +153,15 @@ export const NEXT: Readonly<Record<Stop["kind"], string>> = {
   stopped: "Continue",
 };
 
-/** The same, where all that is in the rejects may be rows that nobody has to correct. */
-export function leadTo({ rows, actions }: RunEnd["summary"], kind: Stop["kind"]): string {
+/** What leads to the next command. A doubt comes before the rejects, also where another run has it. */
+export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Stop["kind"] = "stopped"): string {
+  const isDoubtful = exitCode === EXIT_CODES["in-doubt"] || stopped === "in doubt";
+  // What a dry run leads to is the run that some of the input waits for.
+  if (isDoubtful || state === "dry run") return NEXT["in doubt"];
+  if (state === "published") return "To write its promises";
+  if (state === "invalid") return "Fix the rows, then check them";
+  if (state === "stopped") return NEXT[stopped];
   const isToFix = hasUnsentRows(rows) || actions.rejected + actions.notSent > 0 || actions.unclear === 0;
-  if (kind !== "finished" || isToFix) return NEXT[kind];
+  if (isToFix) return NEXT.finished;
   return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
 }

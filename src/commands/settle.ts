@@ -13,8 +13,8 @@ import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
 import { openSettings } from "./run-context.ts";
-import { sayRejects } from "./run-end.ts";
-import { idsOf, shownFields, valueText } from "./shown-fields.ts";
+import { sayNext, sayRejects } from "./run-end.ts";
+import { fieldsText, idsOf, shownFields } from "./shown-fields.ts";
 import { chunkNumber, describeActions } from "./summary.ts";
 
 type SettleOptions = Options<"run" | "chunk" | "first" | "reason" | "yes" | "waitLock" | "json"> &
@@ -25,8 +25,9 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   const startedAt = performance.now();
   const { reporter, trace, stop } = context;
   const { ask, info } = reporter;
-  const { core, environment } = await openSettings(context, options, "any");
+  trace.isKept = true;
   trace.run = options.run;
+  const { core, environment } = await openSettings(context, options, "any");
   const confirmClose = options.yes || ask === undefined ? undefined : () => ask("Close it?", stop);
   const result = await settleRun(core, { ...options, environment, startedAt, confirmClose });
   if (result.kind === "stays open") {
@@ -39,8 +40,8 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined) sayRejects(summary, run.inputs, context);
-  if (summary.next !== null && (decision !== undefined || questions?.length === 0)) info(`Next: ${summary.next}`);
-  if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
+  if (decision !== undefined || questions?.length === 0) sayNext(summary, context);
+  if (options.json) reporter.document(summary);
   return summary.exitCode;
 }
 
@@ -130,6 +131,6 @@ const kinds = (actions: readonly AskedAction[]): string =>
 /** `resales.csv:2 resoldTicket T1, userId gu…74, price 20.00, orderTime 1777658400` */
 function describeAction({ source, line, action }: AskedAction, verbose: boolean): string {
   const ids = idsOf(action).map((id) => cleanText(id));
-  const shown = shownFields(action, verbose).map(([name, value]) => `${name} ${valueText(value)}`);
-  return [`${placeText({ source, line })} ${[action.action, ...ids].join(" ")}`, ...shown].join(", ");
+  const shown = fieldsText(shownFields(action, verbose));
+  return `${placeText({ source, line })} ${[action.action, ...ids].join(" ")}${shown === "" ? "" : `, ${shown}`}`;
 }

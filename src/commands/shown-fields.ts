@@ -24,9 +24,14 @@ export function shownFields({ action, data }: Action, verbose: boolean): readonl
 
 const LONGEST = 60;
 
-/** A value in a sentence: in quotes where blanks or commas would run into its neighbours. */
-export function valueText(value: unknown): string {
-  if (typeof value !== "string") return cleanText(JSON.stringify(value), LONGEST);
-  const text = cleanText(value, LONGEST);
-  return /^[^\s,"]+$/.test(text) ? text : JSON.stringify(text);
+/** `userId gu…74, price 20.00, eventName "Gala 26"`: a text is in quotes where it would run into its neighbours. */
+export const fieldsText = (fields: readonly (readonly [name: string, value: unknown])[]): string =>
+  fields.map(([name, value]) => `${name} ${valueText(value)}`).join(", ");
+
+function valueText(value: unknown): string {
+  const text = cleanText(textOf(value), LONGEST);
+  return typeof value !== "string" || /^[^\s,"]+$/.test(text) ? text : JSON.stringify(text);
 }
+
+/** A value as it is, or as JSON. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

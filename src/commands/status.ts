@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { Team, Worker } from "../ledger/workers.ts";
 import { resumeCommand } from "../next-command.ts";
@@ -19,16 +19,16 @@ import {
   waitsForPerson,
 } from "../run/status.ts";
 import { hasUnsentRows } from "../run/summary.ts";
-import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../text.ts";
+import { andMore, cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { failureText } from "./reporter.ts";
+import { sayProblem } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
-import { NEXT } from "./run-end.ts";
+import { leadTo, sayNext } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
-import { chunkNumber, describeActions, describeDuration, describeRows, describeSettlement } from "./summary.ts";
-import { columnsOf, layOut } from "./table.ts";
+import { chunkNumber, describeActions, describeRows, describeSettlement } from "./summary.ts";
+import { columnsOf, type Fact, inPairs, layOut } from "./table.ts";
 import { describeHolding, sayNeverSent } from "./words.ts";
 
 /** `maxAge`: an older last success, or none, is exit 4. */
@@ -40,32 +40,21 @@ const RUNS_SHOWN = 20;
 export async function status(options: StatusOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const { run, maxAge, metrics } = options;
-  if (run !== undefined && (maxAge ?? metrics) !== undefined)
-    throw new Failure("usage", "--max-age and --metrics are about all runs of an environment, not about one.", {
-      hint: "Leave them or the run out.",
-    });
   const { core, environment } = await openSettings(context, options, "any");
-  if (run !== undefined) return sayProblem(await showRun(run, options, environment, context), context);
+  if (run !== undefined) return sayProblem(await showRun(run, options, environment, context), reporter);
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
     await writeMetrics(metrics, cwd, metricsOf(environment.name, found));
   }
-  const exitCode = sayProblem(problem, context);
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
+  const exitCode = sayProblem(problem, reporter);
+  if (options.json) reporter.document(toDocument(found));
   else if (hasLedger) sayStatus(found, environment, context);
   if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
   return sayAge(found.succeeded, maxAge, environment.name, context);
-}
-
-/** @returns exit 2 where the ledger does not know everything that was sent. */
-function sayProblem(problem: Failure | undefined, { reporter }: Context): number {
-  if (problem === undefined) return EXIT_CODES.ok;
-  reporter.error(failureText(problem));
-  return EXIT_CODES.usage;
 }
 
 /** The document of `status --json`. */
@@ -87,11 +76,8 @@ function toEnd(invocation: Invocation | undefined) {
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
 
-/** What is not known is left out. */
-type Fact = readonly [name: string, value: string | undefined];
-
 /** What is known of the last nights and of who is at work, what a person has to do, then the runs, unfinished ones first. */
-function sayStatus(found: Status, environment: Environment, { reporter: { out }, stdout }: Context): void {
+function sayStatus(found: Status, environment: Environment, { reporter: { show }, stdout }: Context): void {
   const { succeeded, failed, unstarted, runs, holder, team } = found;
   const time = localTimes();
   const unfinished = runs.filter(isUnfinished);
@@ -104,24 +90,24 @@ function sayStatus(found: Status, environment: Environment, { reporter: { out },
     ...runs.filter(waitsForPerson).map((run) => ["to decide", describeQuestion(run)] as const),
     ["unfinished", describeWaiting(found, environment)],
   ];
-  for (const [name, value] of facts) if (value !== undefined) out(`${name.padEnd(12)}  ${value}\n`);
+  show(`${inPairs(facts).join("\n")}\n`);
   if (runs.length === 0) return;
   const rows = [...unfinished, ...runs.filter((run) => !isUnfinished(run))].map(({ run, counts, summary }) => [
     run.run,
     time(run.createdAt),
     describeState(run, counts),
     String(run.exitCode ?? "-"),
-    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeDuration(summary.durationMs),
+    run.endedAt === undefined || run.kind !== "sent" ? "-" : durationText(summary.durationMs),
     describeFiles(filesOf(run)),
     describeActions(summary.actions, counts.inFlight),
   ]);
   const names = ["run", "began", "state", "exit", "took", "files", "actions"];
-  out(`\n${layOut(names, rows, columnsOf(stdout))}`);
+  show(`\n${layOut(names, rows, columnsOf(stdout))}`);
 }
 
 /** `run 7f3a0c11, in doubt. Look, then decide: tickets settle 7f3a0c11` */
 const describeQuestion = ({ run, counts, summary }: RunStatus): string =>
-  `${[`run ${run.run}`, ...waitsFor(run, counts)].join(", ")}. ${NEXT["in doubt"]}: ${summary.next}`;
+  `${[`run ${run.run}`, ...waitsFor(run, counts)].join(", ")}. ${leadTo(summary, "in doubt")}: ${summary.next}`;
 
 /** The run that nobody sends, and that waits for no decision; of several the newest. */
 function describeWaiting({ runs, holder, team }: Status, environment: Environment): string | undefined {
@@ -145,7 +131,7 @@ function describeWorker(worker: Worker, team: Team, time: ReturnType<typeof loca
   const parts = [
     `${cleanText(host, 60)} ${pid} since ${time(since)}`,
     ...(lanes.length === 0 ? [] : [`lanes ${lanes.join(" ")}`]),
-    ...(isThere(worker) ? [] : [`not seen for ${describeDuration(seenAgoMs)} (killed, or frozen)`]),
+    ...(isThere(worker) ? [] : [`not seen for ${durationText(seenAgoMs)} (killed, or frozen)`]),
   ];
   return `${parts.join(", ")}: ${cleanText(command, 60)}`;
 }
@@ -173,8 +159,8 @@ function sayAge(success: Invocation | undefined, maxAge: number, name: string, {
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${describeDuration(-age)} ahead of this one, so its age is unknown.`
-        : `The last success of ${name} is ${describeDuration(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
+        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${durationText(-age)} ahead of this one, so its age is unknown.`
+        : `The last success of ${name} is ${durationText(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
@@ -185,12 +171,12 @@ function describeEnd(invocation: Invocation, time: ReturnType<typeof localTimes>
   const at = endedAt(invocation);
   const parts = [
     `${command}${files.length === 0 ? "" : ` ${describeFiles(files)}`}`,
-    describeDuration(durationMs),
+    durationText(durationMs),
     ...(run === undefined ? [] : [`run ${run}`]),
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
-  return `${time(at)}, ${describeDuration(Date.now() - Date.parse(at))} ago: ${parts.join(", ")}${why}`;
+  return `${time(at)}, ${durationText(Date.now() - Date.parse(at))} ago: ${parts.join(", ")}${why}`;
 }
 
 /** `open, in doubt`; what was imported or adopted was not sent by this run. */
@@ -223,9 +209,9 @@ async function showRun(
   }
   const details = await runStatus(context, environment, name);
   const { summary, counts, problem } = details;
-  const { next, actions } = summary;
-  reporter.out(json ? `${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n` : describeRun(details, cwd));
-  if (!json && next !== null) reporter.info(`${NEXT[actions.inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
+  if (json) reporter.document({ ...summary, inFlight: counts.inFlight });
+  else reporter.show(describeRun(details, cwd));
+  if (!json) sayNext(summary, context, waitsForPerson(details) ? "in doubt" : "stopped");
   return problem;
 }
 
@@ -246,7 +232,7 @@ function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, 
       ({ chunk, ...how }) =>
         `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
     ),
-    ...(isSent && run.endedAt !== undefined ? [`took ${describeDuration(summary.durationMs)}`] : []),
+    ...(isSent && run.endedAt !== undefined ? [`took ${durationText(summary.durationMs)}`] : []),
     ...(run.exitCode ? [`exit ${run.exitCode}`] : []),
     ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
@@ -265,12 +251,11 @@ function describeChunk({ state, count: actions, httpStatus, detail = "", ...chun
 function sayActions(
   { chunk, state }: Chunk,
   actions: readonly AskedAction[],
-  { reporter: { out }, verbose }: Context,
+  { reporter, verbose }: Context,
 ): void {
   for (const { source, line, action } of actions) {
     const { eventId, ticketId, nftId } = action.data;
     const shown = Object.fromEntries(shownFields(action, verbose));
-    const document = { source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state };
-    out(`${escapeUnseen(JSON.stringify(document))}\n`);
+    reporter.document({ source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state });
   }
 }

@@ -10,7 +10,7 @@ import { sayNothingSent } from "./input-words.ts";
 import type { InputOptions, Options } from "./options.ts";
 import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
-import { leadTo, NEXT, sayRejects } from "./run-end.ts";
+import { sayNext, sayRejects } from "./run-end.ts";
 import { endSending } from "./trace.ts";
 
 type StreamOptions = InputOptions &
@@ -89,15 +89,13 @@ function sayEnding(
         reporter.info(
           `To write its promises to ${displayPath(output, context.cwd)}: ${resultsCommand(environment, run, "--follow")}`,
         );
-      if (summary.exitCode === EXIT_CODES["in-doubt"]) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
+      if (summary.exitCode === EXIT_CODES["in-doubt"]) sayNext(summary, context);
       break;
     }
     case "nothing sent":
       sayNothingSent(ending.checked, summary, adopt === true, reporter);
       sayRejects(summary, ending.checked.plan.inputs, context);
-      if (summary.next === null || ending.checked.plan.isRefused) break;
-      if (ending.checked.plan.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
-      else if (summary.rejects.length > 0) reporter.info(`${leadTo(summary, "finished")}: ${summary.next}`);
+      if (!ending.checked.plan.isRefused) sayNext(summary, context);
       break;
     case "not confirmed":
       trace.reported.length = 0;

@@ -60,12 +60,3 @@ export function describeSettlement(
 ): string {
   return `as ${decision} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }
-
-/** `1.5 s`, `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
-export function describeDuration(ms: number): string {
-  const seconds = Math.max(0, ms) / 1000;
-  if (seconds < 90) return `${seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
-}

@@ -12,7 +12,7 @@ const GAP = "  ";
 const widthsOf = (rows: readonly TableRow[]): readonly number[] =>
   (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => textWidth(row[at] ?? ""))));
 
-export const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
 
 /** The cells beside each other, below those of other rows. */
 const inColumns = (cells: TableRow, widths: readonly number[]): string =>
@@ -61,6 +61,16 @@ function inBlocks(names: readonly string[], rows: readonly TableRow[], columns: 
   const lineOf = (name: string, text: string): string =>
     text === "" ? "" : `${padded(name, width)}${GAP}${foldWords(text, columns - indent.length).join(`\n${indent}`)}\n`;
   return rows.map((row) => row.map((text, at) => lineOf(names[at] ?? "", text)).join("")).join("\n");
+}
+
+/** What is not known is left out. */
+export type Fact = readonly [name: string, value: string | null | undefined];
+
+/** `  chunkSize  5000`: a line for each value, beside its name. */
+export function inPairs(facts: readonly Fact[], indent = ""): readonly string[] {
+  const known = facts.flatMap(([name, value]) => (value == null ? [] : [[name, value] as const]));
+  const width = Math.max(...known.map(([name]) => textWidth(name)));
+  return known.map(([name, value]) => `${indent}${padded(name, width)}${GAP}${value}`);
 }
 
 /** How wide the terminal is that a stream writes to; infinite for a file or a pipe. */

@@ -11,13 +11,12 @@ import type { InputOptions } from "./options.ts";
 import { reportProblems, reportSkipped } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
-import { traceChecked } from "./trace.ts";
 
 export async function validate(options: InputOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
   await using checked = await checkInput(options, context);
   const { plan, problems } = checked;
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(checked))}\n`);
+  if (options.json) reporter.document(toDocument(checked));
   const messages = options.json ? reporter : reporter.found;
   reportProblems(messages, checked, { verbose });
   reportSkipped(messages, plan);
@@ -33,11 +32,8 @@ export async function validate(options: InputOptions, context: Context): Promise
 /** What checking needs of an environment is used only where one is named. */
 export async function checkInput(options: InputOptions, context: Context, onRow?: OnRow): ReturnType<typeof planInput> {
   const core = runContextOf(context);
-  context.trace.files = options.files;
   const settings = await loadSettingsToCheck(core, options);
-  const checked = await planInput(core, { ...options, settings, onRow });
-  traceChecked(context.trace, checked);
-  return checked;
+  return planInput(core, { ...options, settings, onRow });
 }
 
 /** The document of `validate --json`. */

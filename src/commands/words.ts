@@ -7,13 +7,13 @@ import type { LockHolder, Settlement } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
 import type { OpenedLedger, Progress, RunEvent } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
-import { cleanText, count, displayPath, number } from "../text.ts";
+import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { localTime, localTimes } from "./local-time.ts";
 import { sayRunEnd, sayStops } from "./run-end.ts";
-import { describeDuration, describeSettlement, listOf } from "./summary.ts";
+import { describeSettlement, listOf } from "./summary.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -40,7 +40,7 @@ const WORDS: Words = {
   "input checked": sayChecked,
   "sending planned": sayPlanned,
   "earlier run comes first": ({ run }, { reporter, trace }) => {
-    trace.sending = run;
+    trace.run = run;
     reporter.info(`Finishing interrupted run ${run} first.`, { event: "run.first" });
   },
   "left written": ({ run, files }, { reporter, cwd }) =>
@@ -52,7 +52,7 @@ const WORDS: Words = {
   "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
     reporter.warn(`${describeElsewhere(why, cwd)} The rest goes to ${displayPath(path, cwd)}.`),
   "run started": ({ run, actions, chunks, isResumed }, { reporter, trace }) => {
-    trace.sending = run;
+    trace.run = run;
     reporter.log(
       `run ${run}${isResumed ? " goes on" : ""}: ${count(actions, "action")} to send in ${count(chunks, "chunk")}`,
       { event: "run.started", resumed: isResumed, actions, chunks },
@@ -68,7 +68,7 @@ const WORDS: Words = {
     }),
   "chunk waits": ({ chunk: { chunk, lane }, detail, waitMs }, { reporter }) => {
     const why = cleanText(detail, 200);
-    reporter.detail(`chunk ${chunk}: ${why}; trying again in ${describeDuration(waitMs)}`, {
+    reporter.detail(`chunk ${chunk}: ${why}; trying again in ${durationText(waitMs)}`, {
       ...{ event: "wait", chunk, lane, waitMs: Math.round(waitMs), detail: why },
     });
   },
@@ -107,7 +107,7 @@ const WORDS: Words = {
   "run ended": ({ end }, context) => {
     context.trace.end = end;
     sayRunEnd(end, context);
-    context.trace.sending = undefined;
+    context.trace.run = undefined;
   },
   "nothing to work on": ({ isFirst, holder }, { reporter }) => {
     const by = holder && `; the ledger is locked by ${describeHolding(holder, localTime)}`;
@@ -125,7 +125,7 @@ const WORDS: Words = {
   },
   "worker stopped": (stopped, context) => sayStops(stopped, context),
   "run done": ({ run, environment, exitCode, counts }, { reporter, trace }) => {
-    trace.sending = undefined;
+    trace.run = undefined;
     const { accepted, rejected, settled, notSent } = counts;
     const others = listOf({ rejected, "settled as sent": settled, "not sent": notSent });
     reporter.info(`Run ${run} is done: ${number(accepted)} accepted${others === "" ? "" : `, ${others}`}.`, {

@@ -23,7 +23,6 @@ export async function work(options: WorkOptions, context: Context): Promise<numb
   reporter.info(
     `This worker sent ${count(accepted + rejected, "action")}${rejected > 0 ? `, of which ${number(rejected)} were rejected` : ""}.`,
   );
-  if (options.json)
-    reporter.out(`${JSON.stringify({ environment: environment.name, exitCode, accepted, rejected, ended })}\n`);
+  if (options.json) reporter.document({ environment: environment.name, exitCode, accepted, rejected, ended });
   return exitCode;
 }

@@ -30,7 +30,7 @@ export interface SamplingOptions {
   readonly onUtf8: (file: InputFile, encoding: string) => void;
 }
 
-interface FoundSample {
+export interface FoundSample {
   readonly file: InputFile;
   readonly sample: Sample;
 }

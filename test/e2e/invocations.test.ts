@@ -21,13 +21,13 @@ test("status begins with the last success, the last failure and what did not sta
   expect(blank).toBe("");
   // The zone is named once.
   expect(success).toMatch(
-    /^last success {2}\d+ \w+ \d\d:\d\d \(\S+\), [\d.]+ s ago: stream sales\.csv, [\d.]+ s, run [0-9a-f]{8}$/,
+    /^last success {2}\d+ \w+ \d\d:\d\d \(\S+\), [\d.]+ m?s ago: stream sales\.csv, [\d.]+ m?s, run [0-9a-f]{8}$/,
   );
-  expect(failure).toMatch(/^last failure {2}\d+ \w+ \d\d:\d\d, [\d.]+ s ago: stream events\.csv, [\d.]+ s, exit 3/);
+  expect(failure).toMatch(/^last failure {2}\d+ \w+ \d\d:\d\d, [\d.]+ m?s ago: stream events\.csv, [\d.]+ m?s, exit 3/);
   expect(unstarted).toMatch(
-    /^not started {3}\d+ \w+ \d\d:\d\d, [\d.]+ s ago: stream missing\.csv, [\d.]+ s, exit 2: .*missing\.csv/,
+    /^not started {3}\d+ \w+ \d\d:\d\d, [\d.]+ m?s ago: stream missing\.csv, [\d.]+ m?s, exit 2: .*missing\.csv/,
   );
-  expect(run).toMatch(/ finished {2}0 {5}[\d.]+ s {2,4}sales\.csv {2}3 actions: 3 accepted$/);
+  expect(run).toMatch(/ finished {2}0 {5}[\d.]+ m?s {1,4}sales\.csv {2}3 actions: 3 accepted$/);
   const json = JSON.parse((await place.tickets([...STATUS, "--json"], service)).stdout);
   expect(json).toMatchObject({
     lastSuccess: { command: "stream", exitCode: 0, files: ["sales.csv"] },

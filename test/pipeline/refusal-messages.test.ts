@@ -104,11 +104,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "There are: local, sandbox.",
   ],
   [
-    (context) => verbs.status({ ...STATUS, run: "abc", maxAge: 5 }, context),
-    "--max-age and --metrics are about all runs of an environment, not about one.",
-    "Leave them or the run out.",
-  ],
-  [
     async (context, field) => {
       await sendEvent(field);
       return verbs.status({ ...STATUS, run: "abcdef12" }, context);
@@ -189,11 +184,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     (context) => verbs.importResults({ files: [""], waitLock: 0, flags: {} }, context),
     'There is no file "". Nothing was imported.',
     "A relative path begins in the folder that the command runs in.",
-  ],
-  [
-    (context) => verbs.importResults({ files: ["none.ndjson"], run: "abc", waitLock: 0, flags: {} }, context),
-    "--import reads all promises of a file, not those of the run abc.",
-    "Leave the run out.",
   ],
   [
     async (context, field) => {

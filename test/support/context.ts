@@ -61,7 +61,7 @@ export const verbs = {
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
   results: command(results, { flags: {}, run: undefined, all: false, force: false }),
-  importResults: command(importResults, { flags: {}, run: undefined, waitLock: 0 }),
+  importResults: command(importResults, { flags: {}, waitLock: 0 }),
   find: command(find, CHECKING),
   env: command(showEnvironment, { ...CHECKING, name: undefined }),
   checkEnvironment: command(checkEnvironment, { ...CHECKING, name: undefined }),
@@ -130,6 +130,12 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
           if (state !== undefined) watch.onProgress?.(state);
         },
         ask: undefined,
+        show: (text) => {
+          out.push(text);
+        },
+        document: (result) => {
+          out.push(`${JSON.stringify(result)}\n`);
+        },
         out: (text) => {
           out.push(text);
         },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold, nearest } from "../../src/actions/nearest.ts";
-import { cleanText, escapeUnseen, textWidth } from "../../src/text.ts";
+import { cleanText, durationText, escapeUnseen, textWidth } from "../../src/text.ts";
 import { codePoint } from "../support/texts.ts";
 
 describe("text for people", () => {
@@ -25,6 +25,16 @@ describe("text for people", () => {
     ["👍🏽", 2],
     ["👩‍👩‍👧", 2],
   ])("%j takes %i columns", (text, columns) => expect(textWidth(text)).toBe(columns));
+
+  it.each([
+    [0, "0 ms"],
+    [49.6, "50 ms"],
+    [1234, "1.2 s"],
+    [60_000, "60 s"],
+    [245_000, "4 min"],
+    [11_400_000, "3 h"],
+    [200_000_000, "2 d"],
+  ])("%d milliseconds are %s", (ms, text) => expect(durationText(ms)).toBe(text));
 
   it("shortens by code points", () => {
     expect(cleanText("😀".repeat(81))).toBe(`${"😀".repeat(80)}…`);

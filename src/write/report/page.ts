@@ -1,9 +1,8 @@
 /** A report as one HTML page that needs nothing else: no network, no script. */
 
 import { createHash } from "node:crypto";
-import { count, number } from "../../text.ts";
+import { count, durationText, number } from "../../text.ts";
 import { requestTimes, stackedBar } from "./chart.ts";
-import { durationText } from "./figures.ts";
 import { Html, html, NOTHING } from "./html.ts";
 import type { Bars, Block, Command, Group, Report, Section, Table, Tile } from "./report.ts";
 import type { SendingTimes } from "./sending-times.ts";

@@ -27,8 +27,8 @@ describe("env --check", () => {
     expect(await check(field)).toEqual({
       exitCode: 0,
       out: `local  http://127.0.0.1:${port}  (TICKETS_LOCAL_BASE_URL)
-  service     ok: answered HTTP 404
-  key         ok: accepted; the question was about a made-up promise
+  service  ok: answered HTTP 404
+  key      ok: accepted; the question was about a made-up promise
 `,
       said: "",
     });
@@ -45,7 +45,7 @@ describe("env --check", () => {
     expect(server.connections[0]?.received).toMatch(/^GET \/ /);
     expect(server.connections[0]?.received).not.toMatch(/x-api-key/i);
     expect(out).toContain(
-      "  key         not known: without a statusPath, only sending an action would show whether it is accepted\n",
+      "  key      not known: without a statusPath, only sending an action would show whether it is accepted\n",
     );
     expect(said).toBe("The key of local comes from environment variable TICKETS_LOCAL_API_KEY.");
   });
@@ -54,7 +54,7 @@ describe("env --check", () => {
     const field = await openField(WITH_PATH);
     const { exitCode, out } = await check(field, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
     expect(exitCode).toBe(5);
-    expect(out).toContain('  key         FAILED: authentication failed (HTTP 403): {"message":"Forbidden"}\n');
+    expect(out).toContain('  key      FAILED: authentication failed (HTTP 403): {"message":"Forbidden"}\n');
     const none = await check(field, { TICKETS_LOCAL_API_KEY: "" });
     expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
   });
@@ -71,8 +71,8 @@ describe("env --check", () => {
   });
 
   test.each([
-    [{ status: 407 }, /service {5}FAILED: .*407/],
-    [{ status: 502 }, /service {5}FAILED: .*502/],
+    [{ status: 407 }, /service {2}FAILED: .*407/],
+    [{ status: 502 }, /service {2}FAILED: .*502/],
   ])("a proxy that answers %j is 7", async (answers, said) => {
     const field = await openField(WITH_PATH);
     const proxy = await startProxy(answers);
@@ -96,7 +96,7 @@ describe("env --check", () => {
       HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
     });
     expect(exitCode).toBe(7);
-    expect(out).toMatch(/ {2}service {5}FAILED: DEPTH_ZERO_SELF_SIGNED_CERT/);
+    expect(out).toMatch(/ {2}service {2}FAILED: DEPTH_ZERO_SELF_SIGNED_CERT/);
   });
 
   test.each([

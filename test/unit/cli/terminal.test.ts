@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
+import { describeProgress } from "../../../src/cli/progress-line.ts";
+import { openTerminal } from "../../../src/cli/terminal.ts";
 import type { WorkUnderWay } from "../../../src/run/progress.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
@@ -13,7 +14,7 @@ async function reported(state: WorkUnderWay, before?: WorkUnderWay): Promise<str
   const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
   const stderr = stream().on("data", (text) => written.push(String(text)));
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false },
     place: () => ({ environment: undefined, run: undefined }),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
@@ -39,7 +40,7 @@ test("a log file that can't be written any more is reported once, and nothing st
   const answers = [undefined, "the disk is full"];
   const logFile = { append: () => answers.shift(), [Symbol.dispose]: () => undefined };
   const terminal = await openTerminal({
-    ...{ quiet: false, verbose: false, isOutputText: false, isOutputJson: false },
+    ...{ quiet: false, verbose: false },
     ...{ stdin: stream(), stdout: stream(), stderr, env: {}, logFile },
     place: () => ({ environment: undefined, run: undefined }),
   });
@@ -72,6 +73,6 @@ test.each([
   [24, "sending · 25% · 100/s"],
 ])("on %i columns percent and time left stay longest", (columns, line) => {
   const state = { doing: "sending", unit: "action", done: 3000, total: 12_000, rejected: 3 } as const;
-  const pace = { startedAt: 0, startedWith: 0, startedShare: 0 };
+  const pace = { doing: "sending", startedAt: 0, startedWith: 0, startedShare: 0 };
   expect(describeProgress(state, pace, 30_000, columns)).toBe(line);
 });

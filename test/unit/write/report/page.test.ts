@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { durationText } from "../../../../src/write/report/figures.ts";
 import { REPORT_MARK, reportPage } from "../../../../src/write/report/page.ts";
 import type { Block, Report } from "../../../../src/write/report/report.ts";
 import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
@@ -111,16 +110,4 @@ describe("the page of a report", () => {
       ),
     ).toEqual([]);
   });
-});
-
-describe("figures", () => {
-  it.each([
-    [0, "0 ms"],
-    [849.6, "850 ms"],
-    [1234, "1.2 s"],
-    [60_000, "1 min"],
-    [245_000, "4 min 5 s"],
-    [11_400_000, "3 h 10 min"],
-    [200_000_000, "2 d 8 h"],
-  ])("%d milliseconds are %s", (ms, text) => expect(durationText(ms)).toBe(text));
 });
