@@ -18,7 +18,7 @@ import { cleanText, displayPath } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { sayProblem } from "./reporter.ts";
+import { sayFailure } from "./reporter.ts";
 import { type Fact, inPairs } from "./table.ts";
 import { describeHolding } from "./words.ts";
 
@@ -42,7 +42,7 @@ export async function showEnvironment(options: EnvOptions, context: Context): Pr
     ];
     reporter.show(parts.map((lines) => `${lines.join("\n")}\n`).join("\n"));
   }
-  return sayProblem(problem, reporter);
+  return sayFailure(problem, reporter);
 }
 
 interface Used {

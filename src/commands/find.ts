@@ -15,7 +15,7 @@ import { rejectionText } from "../write/rejection-text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { sayProblem } from "./reporter.ts";
+import { sayFailure } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { fieldsText } from "./shown-fields.ts";
 import { describeSettlement } from "./summary.ts";
@@ -32,7 +32,7 @@ export async function find(options: Options<"id" | "json">, context: Context): P
     });
   const { environment } = await openSettings(context, options, "any");
   await using ledger = await findLedgerOf(environment);
-  const exitCode = sayProblem(await lostRunsOf(environment, ledger, cwd), reporter);
+  const exitCode = sayFailure(await lostRunsOf(environment, ledger, cwd), reporter);
   const found = (await ledger?.about(withoutNul(id))) ?? [];
   const actions = found.map((action) => toDocument(action, id));
   if (options.json) {
@@ -123,7 +123,9 @@ function toRow(
     promise: cleanText(actionPromise ?? "", LONGEST_ID),
     why: reason === null ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements.map((how) => cleanText(describeSettlement(how, time), 400)).join("; "),
-    data: verbose ? fieldsText(Object.entries(data).filter(([field]) => field !== "ticketId" && field !== "nftId")) : "",
+    data: verbose
+      ? fieldsText(Object.entries(data).filter(([field]) => field !== "ticketId" && field !== "nftId"))
+      : "",
   };
 }
 

@@ -6,7 +6,7 @@ import type { Summary } from "../run/summary.ts";
 import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
-import { reportProblems, reportSkipped } from "./problems.ts";
+import { sayProblems, saySkipped } from "./problems.ts";
 import type { Messages, Reporter } from "./reporter.ts";
 import { describeBack, describeRows } from "./summary.ts";
 
@@ -101,12 +101,12 @@ export function sayChecked(
 ): void {
   const { plan, shown } = checked;
   trace.checked = checked;
-  reportProblems(reporter, checked, {
+  sayProblems(reporter, checked, {
     ...{ verbose, before: shown },
     // What this run shows is remembered once it has ended and said so.
     note: (digest) => trace.reported.push(digest),
   });
-  reportSkipped(reporter, plan);
+  saySkipped(reporter, plan);
   sayPending(reporter, plan);
 }
 

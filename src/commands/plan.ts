@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 import { sayPending } from "./input-words.ts";
 import type { Given, InputOptions } from "./options.ts";
 import { createPreview, describePreview, type PreviewDocument } from "./preview.ts";
-import { reportProblems, reportSkipped } from "./problems.ts";
+import { sayProblems, saySkipped } from "./problems.ts";
 import { describeBack, describeRows } from "./summary.ts";
 import { checkInput } from "./validate.ts";
 
@@ -43,8 +43,8 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   // What a program may read on standard output are the actions, or the document.
   const writesActions = !json && previewed === undefined && target === undefined;
   const messages = json || writesActions ? reporter : reporter.found;
-  reportProblems(messages, checked, { verbose });
-  reportSkipped(messages, plan);
+  sayProblems(messages, checked, { verbose });
+  saySkipped(messages, plan);
   sayPending(messages, plan);
   if (plan.isRefused) {
     reporter.error(`${describePlan(plan)} Nothing was written.`);

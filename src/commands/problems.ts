@@ -38,7 +38,7 @@ interface ProblemOptions {
 }
 
 /** Reports errors, then what rows are held for, then warnings. */
-export function reportProblems(reporter: Messages, found: Found, options: ProblemOptions): void {
+export function sayProblems(reporter: Messages, found: Found, options: ProblemOptions): void {
   const { tallies } = found.problems;
   const { before, note, verbose } = options;
   const block = (tally: Tally, fresh: number): string => describeTally(tally, fresh, found, verbose);
@@ -47,7 +47,7 @@ export function reportProblems(reporter: Messages, found: Found, options: Proble
     if (tally.severity === "warn" || tally.first.cause !== undefined) continue;
     reporter.error(block(tally, tally.count), eventOf(tally));
   }
-  reportHeld(reporter, found.plan.held.heldFor);
+  sayHeld(reporter, found.plan.held.heldFor);
   for (const tally of tallies) {
     if (tally.severity !== "warn") continue;
     for (const { mark } of tally.kept) if (mark !== undefined) note?.(mark);
@@ -163,7 +163,7 @@ function describeHeld({ source, line, rows, first }: HeldFor): string {
   return `${placeText({ source, line })} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
 }
 
-function reportHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
+function sayHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
   for (const each of heldFor.slice(0, MOST_NAMED)) {
     const { source: file, line, rows } = each;
     error(describeHeld(each), { event: "problem", file, line, count: rows });
@@ -177,7 +177,7 @@ function reportHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
 const REASONS_SHOWN = 8;
 
 /** Says why rows gave nothing; as a warning where none gave anything. */
-export function reportSkipped(reporter: Messages, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
+export function saySkipped(reporter: Messages, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
   if (rows.skipped === 0) return;
   const sorted = [...skipReasons].sort(([, one], [, other]) => other - one);
   const shown = sorted.slice(0, REASONS_SHOWN).map(([reason, times]) => `${reason} (${number(times)})`);

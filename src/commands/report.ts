@@ -144,38 +144,38 @@ function verdictOf(subject: Subject, { env }: Context): Verdict {
       `${describeActions(actions, inFlight)}.`,
       ...(kinds.length === 0 ? [] : [`By action: ${kinds.join(", ")}.`]),
     ],
-    commands: next === null ? [] : [{ lead: leadTo(summary, isDoubtful ? "in doubt" : end?.stops[0]?.kind), command: next }],
+    commands:
+      next === null ? [] : [{ lead: leadTo(summary, isDoubtful ? "in doubt" : end?.stops[0]?.kind), command: next }],
   };
 }
 
+/** Of a run that is not finished, 0 says that nothing has stopped it. An earlier run may have sent something. */
 function headlineOf({ state, exitCode, resumed, actions }: Summary, inFlight: number): string {
   if (actions.inDoubt > inFlight) return "Some actions are in doubt: the service may or may not have them.";
   if (inFlight > 0) return "The run is being sent.";
+  const isOk = exitCode === EXIT_CODES.ok;
+  if (state === "stopped" && isOk) return "The run is not finished yet.";
   if (state === "nothing new" && resumed !== null) return "An earlier run was finished; nothing else was new.";
-  return HEADLINES[state](exitCode);
+  if (state !== "finished" || isOk) return HEADLINES[state];
+  return exitCode === EXIT_CODES["in-doubt"]
+    ? "Finished, but actions wait for a decision about another run."
+    : "Finished, but some rows or actions were not accepted.";
 }
+
+const HEADLINES: Readonly<Record<Summary["state"], string>> = {
+  finished: "Finished: everything that was new is accepted.",
+  stopped: "The run stopped before its end.",
+  published: "Published: workers send it.",
+  "nothing new": "Nothing new: nothing of this input was sent.",
+  invalid: "The input is invalid: nothing of it was sent.",
+  "dry run": "Dry run: nothing was sent.",
+  adopted: "Recorded as already sent: nothing was sent.",
+  abandoned: "Closed: the rest is not sent.",
+};
 
 const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES.ok]: "good",
   [EXIT_CODES["finished-with-rejects"]]: "warning",
   [EXIT_CODES["stopped-early"]]: "warning",
   [EXIT_CODES["in-doubt"]]: "doubt",
-};
-
-/** Of a run that is not finished, 0 says that nothing has stopped it. An earlier run may have sent something. */
-const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>> = {
-  finished: (exitCode) => {
-    if (exitCode === EXIT_CODES.ok) return "Finished: everything that was new is accepted.";
-    return exitCode === EXIT_CODES["in-doubt"]
-      ? "Finished, but actions wait for a decision about another run."
-      : "Finished, but some rows or actions were not accepted.";
-  },
-  stopped: (exitCode) =>
-    exitCode === EXIT_CODES.ok ? "The run is not finished yet." : "The run stopped before its end.",
-  published: () => "Published: workers send it.",
-  "nothing new": () => "Nothing new: nothing of this input was sent.",
-  invalid: () => "The input is invalid: nothing of it was sent.",
-  "dry run": () => "Dry run: nothing was sent.",
-  adopted: () => "Recorded as already sent: nothing was sent.",
-  abandoned: () => "Closed: the rest is not sent.",
 };

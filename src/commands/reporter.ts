@@ -43,7 +43,7 @@ export const failureText = ({ message, hint }: Pick<Failure, "message" | "hint">
   hint === undefined ? message : `${message}\n${hint}`;
 
 /** Says what is wrong beside a result that is shown all the same. @returns the exit code. */
-export function sayProblem(problem: Failure | undefined, { error }: Messages): number {
+export function sayFailure(problem: Failure | undefined, { error }: Messages): number {
   if (problem === undefined) return EXIT_CODES.ok;
   error(failureText(problem));
   return EXIT_CODES[problem.code];

@@ -16,7 +16,7 @@ import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import type { Context } from "./context.ts";
 import type { Options } from "./options.ts";
-import { failureText, sayProblem } from "./reporter.ts";
+import { failureText, sayFailure } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { describeActions, listOf } from "./summary.ts";
 
@@ -25,21 +25,20 @@ type ResultsOptions = Options<"run" | "all" | "output" | "report">;
 
 /** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
-  if (options.report === undefined) return writePromises(options, context);
-  const { report: file, output } = options;
-  const { reportPath } = await import("../run/report.ts");
-  const path = await reportPath(context, file, { taken: [output], isToSend: false });
-  await reportRun(path, options, context);
+  const { report, output } = options;
+  if (report === undefined) return writePromises(options, context);
+  await reportRun(report, options, context);
   return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
 }
 
 /** Writes a page about one run, as the ledger knows it. */
-async function reportRun(path: string, options: ResultsOptions, context: Context): Promise<void> {
+async function reportRun(file: string, options: ResultsOptions, context: Context): Promise<void> {
   const { cwd, reporter } = context;
-  const { environment } = await openSettings(context, options, "any");
-  const { runFigures } = await import("../run/report.ts");
+  const { reportPath, runFigures } = await import("../run/report.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
+  const path = await reportPath(context, file, { taken: [options.output], isToSend: false });
+  const { environment } = await openSettings(context, options, "any");
   const figures = await runFigures(context, environment, options.run);
   await writeWhole(path, reportPage(runReport(figures, environment, context)));
   reporter.info(`Report of run ${figures.run.run}: ${displayPath(path, cwd)}`);
@@ -74,7 +73,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
     reporter.info(`${count(lines, "line")} of ${ofRuns} written to ${shown}.`);
   }
   for (const sentence of undecided) reporter.warn(sentence);
-  return sayProblem(problem, reporter);
+  return sayFailure(problem, reporter);
 }
 
 /** The lines of the promises, those of a chunk at a time. */
@@ -113,14 +112,16 @@ export async function importResults(options: Options<"files" | "waitLock">, cont
   trace.files = files;
   const { core, environment } = await openSettings(context, options, "any");
   const imported = await importFiles(core, { environment, files, waitLock });
-  for (const each of imported.files) {
-    const { file, entered, known, runs, torn } = each;
+  for (const { file: name, entered, known, runs, torn } of imported.files) {
+    const file = cleanText(name, 300);
     const before = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
     reporter.info(
-      `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${cleanText(file, 300)}${before}.`,
+      `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${file}${before}.`,
     );
     if (torn !== undefined)
-      core.progress.happened({ kind: "promises end amid a line", file: cleanText(file, 300), text: torn });
+      reporter.warn(
+        `${file} ends in the middle of a line, probably after a power cut. The action on that line was sent, but can't be imported, so it would be sent again. Check whether the service has it. The line: ${cleanText(torn, 200)}`,
+      );
   }
   const { problem } = imported;
   if (problem !== undefined) reporter.warn(failureText(problem));

@@ -23,7 +23,7 @@ import { andMore, cleanText, count, displayPath, durationText, number } from "..
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
-import { sayProblem } from "./reporter.ts";
+import { sayFailure } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { leadTo, sayNext } from "./run-end.ts";
 import { shownFields } from "./shown-fields.ts";
@@ -41,14 +41,14 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const { reporter, cwd } = context;
   const { run, maxAge, metrics } = options;
   const { core, environment } = await openSettings(context, options, "any");
-  if (run !== undefined) return sayProblem(await showRun(run, options, environment, context), reporter);
+  if (run !== undefined) return sayFailure(await showRun(run, options, environment, context), reporter);
   const found = await lookUp(core, environment, RUNS_SHOWN);
   const { problem, hasLedger, runs } = found;
   if (metrics !== undefined) {
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
     await writeMetrics(metrics, cwd, metricsOf(environment.name, found));
   }
-  const exitCode = sayProblem(problem, reporter);
+  const exitCode = sayFailure(problem, reporter);
   if (options.json) reporter.document(toDocument(found));
   else if (hasLedger) sayStatus(found, environment, context);
   if (!hasLedger && problem === undefined) sayNeverSent(environment, context);
@@ -248,11 +248,7 @@ function describeChunk({ state, count: actions, httpStatus, detail = "", ...chun
 }
 
 /** A document a line. */
-function sayActions(
-  { chunk, state }: Chunk,
-  actions: readonly AskedAction[],
-  { reporter, verbose }: Context,
-): void {
+function sayActions({ chunk, state }: Chunk, actions: readonly AskedAction[], { reporter, verbose }: Context): void {
   for (const { source, line, action } of actions) {
     const { eventId, ticketId, nftId } = action.data;
     const shown = Object.fromEntries(shownFields(action, verbose));

@@ -8,7 +8,7 @@ import { plan as planInput } from "../run/validate.ts";
 import { count } from "../text.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options.ts";
-import { reportProblems, reportSkipped } from "./problems.ts";
+import { sayProblems, saySkipped } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
 
@@ -18,8 +18,8 @@ export async function validate(options: InputOptions, context: Context): Promise
   const { plan, problems } = checked;
   if (options.json) reporter.document(toDocument(checked));
   const messages = options.json ? reporter : reporter.found;
-  reportProblems(messages, checked, { verbose });
-  reportSkipped(messages, plan);
+  sayProblems(messages, checked, { verbose });
+  saySkipped(messages, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {
     reporter.error(found);

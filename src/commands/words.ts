@@ -100,10 +100,6 @@ const WORDS: Words = {
         `${count(late, "action")} will not be sent: a later one of the same ticket or event was accepted, which ${late === 1 ? "it" : "they"} would undo. The rejects will have ${late === 1 ? "it" : "them"}.`,
       );
   },
-  "promises end amid a line": ({ file, text }, { reporter }) =>
-    reporter.warn(
-      `${file} ends in the middle of a line, probably after a power cut. The action on that line was sent, but can't be imported, so it would be sent again. Check whether the service has it. The line: ${cleanText(text, 200)}`,
-    ),
   "run ended": ({ end }, context) => {
     context.trace.end = end;
     sayRunEnd(end, context);

@@ -102,8 +102,6 @@ export type RunEvent =
       /** How many are closed, since a later one of their ticket was accepted. */
       readonly late: number;
     }
-  /** A power cut leaves a file like this. The incomplete line is left out. */
-  | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
   | { readonly kind: "run ended"; readonly end: RunEnd }
   /** No run is open; a worker waits for one. `isFirst`: nothing was ever published; `holder`: who may be publishing one. */
   | { readonly kind: "nothing to work on"; readonly isFirst: boolean; readonly holder: LockHolder | undefined }

@@ -97,7 +97,10 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
         ["results", "--import", "sales.csv", "-o", "x.csv"],
         /'--import <files\.\.\.>' cannot be used with option '-o, /,
       ],
-      [["results", "7f3a", "--import", "sales.csv"], /^error: --import is about all runs; leave out the run or the flag$/m],
+      [
+        ["results", "7f3a", "--import", "sales.csv"],
+        /^error: --import is about all runs; leave out the run or the flag$/m,
+      ],
       [["results", "7f3a", "--all"], /--all is about all runs/],
       [["status", "7f3a", "--max-age", "26h"], /--max-age is about all runs/],
       [["status", "7f3a", "--metrics", "x.prom"], /--metrics is about all runs/],
