@@ -12,7 +12,7 @@ import { FIELD_NAMES, type FieldKind, type FieldName, type FieldValue, fieldSpec
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionRule, Fault } from "./rules.ts";
-import { BEFORE_1970, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
+import { BEFORE_1970, readIso, TIME_FAULTS, type ToInstant } from "./times.ts";
 
 /** Rules of texts that no value of JSON breaks. */
 type TextRule = "not-clearable" | "time-unreadable" | "time-without-zone" | "time-skipped";
@@ -277,16 +277,8 @@ function readTime(text: string, toInstant: ToInstant): number | ExactNumber | Te
   const digits = readDigits(text);
   if (digits !== undefined) return digits;
   const time = readIso(text, toInstant);
-  if (typeof time === "number") return time >= 0 ? time : fault("u64-invalid", "is before 1970", BEFORE_1970);
-  if (time === "skipped-hour") return SKIPPED_HOUR;
-  if (time === "impossible")
-    return { rule: "time-unreadable", what: "is a time that does not exist", hint: "Check its parts." };
-  if (time !== undefined)
-    return {
-      rule: "time-without-zone",
-      what: "is a local time without a zone",
-      hint: "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
-    };
+  if (typeof time === "number") return time >= 0 ? time : BEFORE_1970;
+  if (time !== undefined) return TIME_FAULTS[time];
   if (/^[+-]?[\d.,]+(?:[eE][+-]?\d+)?$/.test(text))
     return fault("u64-invalid", NO_U64, "Give Unix seconds as plain digits; a spreadsheet may have changed them.");
   return {

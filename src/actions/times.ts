@@ -5,13 +5,34 @@ import { namedZone, type Zone } from "./zones.ts";
 /** Why a text that has the form of a time is no instant: it may have that form and not exist, such as 2026-02-30T10:00Z. */
 export type TimeFault = "impossible" | "no-zone" | "skipped-hour" | "unknown-zone";
 
-export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
+/** What is wrong with such a text; `what` is the end of a sentence that begins with its field. */
+export const TIME_FAULTS = {
+  impossible: {
+    rule: "time-unreadable",
+    what: "is a time that does not exist",
+    hint: "Check it and its format: day and month may be the other way round, or the hour is above 23.",
+  },
+  "no-zone": {
+    rule: "time-without-zone",
+    what: "is a local time without a zone",
+    hint: "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
+  },
+  "skipped-hour": {
+    rule: "time-skipped",
+    what: "is in the hour that the clocks skip",
+    hint: "Check that the zone is the one in which the file writes its times.",
+  },
+  "unknown-zone": {
+    rule: "time-unreadable",
+    what: "names an unknown zone, or an abbreviation that several zones share",
+    hint: "Write the offset.",
+  },
+} as const satisfies Record<TimeFault, object>;
 
-/** Of a local time that no clock of its zone shows; `what` is the end of a sentence. */
-export const SKIPPED_HOUR = {
-  rule: "time-skipped",
-  what: "is in the hour that the clocks skip",
-  hint: "Check that the zone is the one in which the file writes its times.",
+export const BEFORE_1970 = {
+  rule: "u64-invalid",
+  what: "is before 1970",
+  hint: "Unix seconds can't express it; leave it out.",
 } as const;
 
 /** What a clock shows, in seconds as if it showed UTC, and the zone that stands beside it → the instant. */

@@ -1,7 +1,7 @@
 /** JSON rows as a table of the paths of their values, so that they are looked at like any other. */
 
 import { ExactNumber } from "../actions/exact-number.ts";
-import { withExactNumbers } from "../map/exact-numbers.ts";
+import { withExactNumbers } from "../map/json-rows.ts";
 import type { Row } from "../read/row.ts";
 import type { Sample } from "./evidence.ts";
 import { namesTicketList, namesTickets } from "./header-words.ts";

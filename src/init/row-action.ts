@@ -1,7 +1,7 @@
 /** Which action the rows of an export most likely are. */
 
 import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
-import { actionOfFileName, fieldsOf, missingFields, readColumns } from "../map/columns.ts";
+import { actionOfFileName, fieldsOf, missingFields, readColumns } from "../map/named-columns.ts";
 import type { Column } from "./evidence.ts";
 import { actionInFileName, mayNameSale, namesSale, says } from "./header-words.ts";
 import type { Roles } from "./roles.ts";

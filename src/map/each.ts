@@ -2,7 +2,7 @@
 
 import { typeName } from "../actions/exact-number.ts";
 import type { Problem } from "../actions/problem.ts";
-import { JsonKeys, leafAt } from "./json-keys.ts";
+import { JsonKeys, leafAt } from "./json-rows.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
 import { compilePattern, type Matches } from "./pattern.ts";

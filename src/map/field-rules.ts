@@ -1,21 +1,22 @@
-/** One field of an action: how its text is found in a row, and put into the draft. */
+/** One field of an action: how its text is found in a row, and put into the draft; attributes from a map of traits. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { compileField, Draft, type ReadField } from "../actions/draft.ts";
+import { readDecimal } from "../actions/exact-number.ts";
 import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { parseJson, quote } from "../actions/json.ts";
 import { mangled } from "../actions/mangled.ts";
 import type { Problem } from "../actions/problem.ts";
 import { ACTION_RULES } from "../actions/rules.ts";
 import { cleanText } from "../text.ts";
-import { compileAttributes } from "./attributes.ts";
-import { looseNumber } from "./exact-numbers.ts";
 import { type NamedFile, refuseFixedDate } from "./file-date.ts";
+import { looseNumber } from "./json-rows.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
-import type { Parsing } from "./parse-steps.ts";
+import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
 import { constantOf } from "./template.ts";
-import { compileValue, isTraits, type ValueContext } from "./value.ts";
+import { compileValue, isSteps, isTraits, type Parsing, type ValueContext } from "./value.ts";
 
 /** Reads a field of the row into the draft. */
 type Fill = (scope: Scope, draft: Draft) => void;
@@ -28,7 +29,7 @@ export interface FieldRule {
 }
 
 /** What holds for all fields of an action. */
-export interface FieldContext extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count"> {
+export interface FieldContext extends Pick<ValueContext, "names" | "zone" | "clearWord" | "count"> {
   readonly action: ActionName;
   readonly file: NamedFile;
   readonly relaxedRules: ReadonlySet<string>;
@@ -101,9 +102,7 @@ function constantField(
   return { field, read, fill: (_scope, given) => given.put(field, json, said) };
 }
 
-/** The cells that an id is put together from are watched for the same faults as a whole id. */
-
-/** Compiles with the names, and notes in the scope each cell of the id that does not look like part of one. */
+/** Compiles with the names, and notes in the scope each cell of the id that has a fault of a whole id. */
 function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
   /** What each column held when it was last read; the rules of an id need not read all of them. */
   const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
@@ -139,3 +138,84 @@ function watchIdCells(field: FieldName, names: Names, compile: (names: Names) =>
     return id;
   };
 }
+
+// ---- metadataAttributes from a map of trait names to rules; traits that are empty are left out ----
+
+interface Trait {
+  readonly name: string;
+  readonly display: string | undefined;
+  readonly read: Read;
+  /** The attribute as JSON, around its value. */
+  readonly before: string;
+  readonly after: string;
+}
+
+function compileAttributes(rules: TraitRules, context: ValueContext): (scope: Scope, draft: Draft) => void {
+  const traits = Object.entries(rules).map(([name, rule]) => compileTrait(name, rule, context));
+  if (traits.length === 0) throw new MappingError(context.path, "names no trait");
+  const { clearWord } = context;
+  const areSoundNames = traits.every(({ name, display = "" }) => name.isWellFormed() && display.isWellFormed());
+  return (scope, draft) => {
+    let members = "";
+    let isSound = true;
+    for (const trait of traits) {
+      const text = trait.read(scope);
+      if (text === "") continue;
+      const value = text === clearWord ? notClearable(trait.name, text) : valueJson(trait, text);
+      if (typeof value !== "string") scope.problems.push(value);
+      else members += (members === "" ? "" : ",") + trait.before + value + trait.after;
+      isSound &&= trait.display === undefined ? text.isWellFormed() : NUMBER.test(text);
+    }
+    if (members === "") return;
+    const json = `[${members}]`;
+    if (isSound && areSoundNames) draft.put("metadataAttributes", json, json);
+    else draft.putValue("metadataAttributes", parseJson(json));
+  };
+}
+
+function compileTrait(name: string, rule: TraitRules[string], context: ValueContext): Trait {
+  const path = [...context.path, name];
+  const display = isSteps(rule) ? rule.display : undefined;
+  const traitContext = {
+    ...context,
+    label: name,
+    parsing: "either",
+    emptyWhen: "all columns are",
+    displays: true,
+    path,
+  } as const;
+  const after = display === undefined ? "}" : `,"display_type":${quote(display)}}`;
+  return {
+    name,
+    display,
+    read: compileValue(rule, traitContext),
+    before: `{"trait_type":${quote(name)},"value":`,
+    after,
+  };
+}
+
+/** Numbers that JSON and JavaScript write in the same way. */
+const NUMBER = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,8})\.\d{0,5}[1-9])$/;
+
+/** The JSON of a trait's value, or why it has none. */
+function valueJson({ name, display }: Trait, text: string): string | Problem {
+  if (display === undefined) return quote(text);
+  if (NUMBER.test(text)) return text;
+  const number = readDecimal(text);
+  if (number !== undefined) return JSON.stringify(number);
+  return {
+    rule: "metadata-invalid",
+    field: name,
+    value: text,
+    message: `${name} is not a number, which display: ${display} needs.`,
+    hint: "Declare decimal or format, or leave display out.",
+  };
+}
+
+const notClearable = (name: string, text: string): Problem => ({
+  rule: "not-clearable" satisfies MappingRule,
+  field: name,
+  value: text,
+  message: "A trait can't be cleared: an update replaces all traits.",
+  hint: "Leave the cell empty; the trait is then left out.",
+});

@@ -41,18 +41,8 @@ const DATES: readonly string[] = [
 
 /** What stands behind a date. */
 const CLOCKS: readonly string[] = [
-  ...[
-    "",
-    " H:mm",
-    " H:mm:ss",
-    " H:mm:ss.SSS",
-    " h:mm a",
-    " h:mm:ss a",
-    ", H:mm",
-    ", H:mm:ss",
-    ", h:mm a",
-    ", h:mm:ss a",
-  ],
+  ...["", " H:mm", " H:mm:ss", " H:mm:ss.SSS", " h:mm a", " h:mm:ss a"],
+  ...[", H:mm", ", H:mm:ss", ", h:mm a", ", h:mm:ss a"],
   ...[" - H:mm", " - h:mm a", " H:mm Z", " H:mm:ss Z", ":H:mm:ss Z", " H.mm", " H.mm.ss", " H'h'mm", " 'à' H'h'mm"],
   ...[" 'à' H:mm", " 'at' h:mm a", " 'at' h:mm:ss a", " @ h:mm a", " 'um' H:mm", " H:mm 'Uhr'", ", H:mm 'Uhr'"],
   ...[" 'om' H:mm", " 'às' H:mm"],

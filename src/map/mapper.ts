@@ -64,7 +64,7 @@ export interface Mapper {
    * What the row that was mapped last takes from elsewhere than its cells: from the file's name, and from the rows above.
    * Undefined where that is not known.
    */
-  beside(row: Row): readonly string[] | undefined;
+  beside(): readonly string[] | undefined;
   /** Problems that need all rows: after the last one was mapped. */
   problemsOfFile?(): readonly FileProblem[];
 }

@@ -9,8 +9,6 @@ export class MappingError extends Failure {
   readonly keys: RulePath;
   /** `keys` as text: `sources.orders.actions[1].soldTicket.fields.price.from`. */
   readonly path: string;
-  /** What is wrong, without the path. */
-  readonly what: string;
   /** What else is wrong with the same rules. */
   others: readonly MappingError[] = [];
 
@@ -20,7 +18,6 @@ export class MappingError extends Failure {
     this.name = "MappingError";
     this.keys = keys;
     this.path = path;
-    this.what = what;
   }
 }
 

@@ -7,14 +7,16 @@ import { type FieldName, fieldSpec } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import type { CellsRow, Row } from "../read/row.ts";
-import { type Conflict, FILE_NAME_PATTERNS, type NamedColumns } from "./columns.ts";
-import { isLoose, looseNumber, withExactNumbers } from "./exact-numbers.ts";
 import { guessDraft, isItem, mapItem } from "./items.ts";
+import { isLoose, looseNumber, withExactNumbers } from "./json-rows.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import {
   actionOfAll,
+  type Conflict,
   compileReading,
+  FILE_NAME_PATTERNS,
+  type NamedColumns,
   type NamedSettings,
   type Reading,
   refuseHeader,

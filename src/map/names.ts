@@ -2,7 +2,7 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { type NamedFile, readFileName } from "./file-date.ts";
-import { JsonKeys, leafAt } from "./json-keys.ts";
+import { JsonKeys, leafAt } from "./json-rows.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TableColumns } from "./table-columns.ts";

@@ -1,26 +1,18 @@
 /** A source of the config and a header, compiled to what its rows are read by. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
-import { type FieldName, isFieldName } from "../actions/fields.ts";
+import { FIELD_NAMES } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
-import { fieldsOf, missingFields } from "./columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { compileFieldRule, type FieldContext, type FieldRule } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";
-import { JsonKeys } from "./json-keys.ts";
+import { JsonKeys } from "./json-rows.ts";
 import { Lookup, type LookupTable } from "./lookup.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
+import { fieldsOf, missingFields } from "./named-columns.ts";
 import { type Columns, type EachNames, namesOf } from "./names.ts";
 import type { Names, Read } from "./scope.ts";
-import type {
-  ActionConfig,
-  EachConfig,
-  FieldRules,
-  SourceAction,
-  SourceConfig,
-  TraitRules,
-  ValueRule,
-} from "./source.ts";
+import type { ActionConfig, EachConfig, SourceAction, SourceConfig } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled } from "./template.ts";
 import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
@@ -54,6 +46,9 @@ export interface ActionRules {
   readonly each: Each | undefined;
   /** Whether `when` names items of the action's own `each`: it is judged for each of them, otherwise before. */
   readonly isJudgedByItem: boolean;
+  /** What `when` looks at in the row, or in the item of the source's `each`; and in the items of the action's own. */
+  readonly looked: readonly Looked[];
+  readonly lookedInItems: readonly Looked[];
   readonly fields: readonly FieldRule[];
   readonly key: Read | undefined;
 }
@@ -113,14 +108,14 @@ export function compileSource(settings: SourceSettings): Program {
   const event = attempt(() => compileEvent(source));
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
-  const looked = rules.flatMap((rule) => looksOf(rule).ofRow);
+  const looked = rules.flatMap((rule) => rule.looked);
   const ofTickets = rules.filter(({ action }) => actionSpec(action).about === "ticket");
   const watched = watchedColumns(looked, lookupNames.keys(), [...skips, ...expectations]);
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
     watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)]),
     looked: uniqueLooks(looked),
-    lookedForTickets: uniqueLooks(ofTickets.flatMap((rule) => looksOf(rule).ofRow)),
+    lookedForTickets: uniqueLooks(ofTickets.flatMap((rule) => rule.looked)),
   };
 }
 
@@ -188,10 +183,12 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const path = [...at, action];
   const each = config.each && eachOf(config.each, source, [...path, "each"]);
   const names = namesWithin(source, namesOfBoth(source.each?.names, each?.names));
-  const fields = compileFields(action, config, names, source, path);
-  const given = new Set([config.fields, source.config.fields].flatMap((rules) => Object.keys(rules ?? {})));
-  const takes = fieldsOf(action, source.relaxedRules);
-  const missing = missingFields(action, (field) => takes.has(field) && given.has(field));
+  const rules = rulesOf(action, config, source, path);
+  const context = contextOf(action, names, source, countOf(config.each) ?? countOf(source.config.each));
+  const fields = rules.flatMap(
+    ({ field, rule, at }) => source.faults.attempt(() => compileFieldRule(field, rule, context, at)) ?? [],
+  );
+  const missing = missingFields(action, (field) => rules.some((rule) => rule.field === field));
   if (missing.length > 0)
     throw new MappingError(
       path,
@@ -203,66 +200,45 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
   const { when: conditions } = config;
   const compileAs = (within: Names) => conditions && compileWhen(conditions, within, [...path, "when"]);
   const ofItems = each?.names.item === undefined ? undefined : compileAs(names);
-  const isJudgedByItem = ofItems?.looked.some(({ isOfItem }) => isOfItem) === true;
-  return {
-    ...{ action, each, fields, isJudgedByItem },
-    when: isJudgedByItem ? ofItems : compileAs(namesWithin(source)),
-    key: keys.length === 0 ? undefined : firstFilled(keys, compileKey),
-  };
-}
-
-/** What a rule's conditions look at: in the row or the item of the source's `each`, and in the items of the rule's own. */
-function looksOf({ when, isJudgedByItem }: ActionRules) {
-  const { true: ofItems = [], false: ofRow = [] } = Object.groupBy(when?.looked ?? [], ({ isOfItem }) =>
-    isJudgedByItem && isOfItem ? "true" : "false",
-  );
-  return { ofItems, ofRow };
+  const lookedInItems = ofItems?.looked.filter(({ of }) => of !== "row") ?? [];
+  const isJudgedByItem = lookedInItems.length > 0;
+  const when = isJudgedByItem ? ofItems : compileAs(namesWithin(source));
+  const looked = when?.looked.filter((look) => !lookedInItems.includes(look)) ?? [];
+  const key = keys.length === 0 ? undefined : firstFilled(keys, compileKey);
+  return { action, when, each, isJudgedByItem, looked, lookedInItems, fields, key };
 }
 
 /** What conditions compare in the items of each list that actions repeat by. */
 function watchedItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, Lookup>): readonly WatchedColumn[] {
   const repeated = Map.groupBy(rules, ({ each }) => each?.by ?? "");
   return [...repeated].flatMap(([ownEach, ofList]) => {
-    const looked = ofList.flatMap((rule) => looksOf(rule).ofItems);
+    const looked = ofList.flatMap(({ lookedInItems }) => lookedInItems);
     return watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, ownEach }));
   });
 }
 
-function compileFields(
-  action: ActionName,
-  { fields: own = {}, each }: ActionConfig,
-  names: Names,
-  source: Source,
-  path: RulePath,
-): readonly FieldRule[] {
+/** The rules of the fields that the action takes: its own, else the source's. */
+function rulesOf(action: ActionName, { fields: own = {} }: ActionConfig, source: Source, path: RulePath) {
   const takes = fieldsOf(action, source.relaxedRules);
-  for (const field of Object.keys(own).filter((field) => isFieldName(field) && !takes.has(field)))
+  const refused = FIELD_NAMES.filter((field) => own[field] !== undefined && !takes.has(field));
+  for (const field of refused)
     source.faults.attempt(() => {
-      throw new MappingError(
-        [...path, "fields", field],
-        `${action} takes no ${field}`,
-        `It takes ${acceptedFields(action).join(", ")}.`,
-      );
+      const hint = `It takes ${acceptedFields(action).join(", ")}.`;
+      throw new MappingError([...path, "fields", field], `${action} takes no ${field}`, hint);
     });
-  const context = contextOf(action, names, source, countOf(each) ?? countOf(source.config.each));
   return [...takes].flatMap((field) => {
-    const ofAction = ruleOf(own, field);
-    const rule = ofAction ?? ruleOf(source.config.fields, field);
-    if (rule === undefined) return [];
-    const at = [...(ofAction === undefined ? source.path : path), "fields", field];
-    return source.faults.attempt(() => compileFieldRule(field, rule, context, at)) ?? [];
+    const rule = own[field] ?? source.config.fields?.[field];
+    const at = [...(own[field] === undefined ? source.path : path), "fields", field];
+    return rule === undefined ? [] : [{ field, rule, at }];
   });
 }
 
 const contextOf = (
   action: ActionName,
   names: Names,
-  { config: { zone }, file, path, clearWord, relaxedRules }: Source,
+  { config: { zone }, file, clearWord, relaxedRules }: Source,
   count?: string,
-): FieldContext => ({
-  ...{ action, names, file, clearWord, relaxedRules, count, zone },
-  zonePath: [...path, "zone"],
-});
+): FieldContext => ({ action, names, file, clearWord, relaxedRules, count, zone });
 
 /** The template of the count. */
 function countOf(each: EachConfig | undefined): string | undefined {
@@ -270,9 +246,6 @@ function countOf(each: EachConfig | undefined): string | undefined {
   if ("count" in each) return each.count;
   return "path" in each ? `{${each.path}.length}` : undefined;
 }
-
-const ruleOf = (rules: FieldRules = {}, field: FieldName): ValueRule | TraitRules | undefined =>
-  Object.hasOwn(rules, field) ? rules[field] : undefined;
 
 function compileEvent(source: Source): Read | undefined {
   const rule = source.config.fields?.eventId;

@@ -5,18 +5,15 @@ import { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
-import { publicName } from "./columns.ts";
+import { Events, OneTicketWatch } from "./across-rows.ts";
 import type { Each } from "./each.ts";
-import { Events } from "./events.ts";
-import { withExactNumbers } from "./exact-numbers.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
-import { JsonKeys } from "./json-keys.ts";
+import { JsonKeys, withExactNumbers } from "./json-rows.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
-import { OneTicketWatch } from "./one-ticket.ts";
+import { publicName } from "./named-columns.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
-import { namesIn } from "./template.ts";
 import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
@@ -104,10 +101,9 @@ export class SourceMapper implements Mapper {
     for (const draft of drafts) if (draft.action === "newEvent") this.#events.given.delete(draft.text("eventId") ?? "");
   }
 
-  beside(row: Row): readonly string[] | undefined {
+  beside(): readonly string[] | undefined {
     const { ofFile, fillDown } = this.#program;
-    if (fillDown === undefined) return [...ofFile];
-    const filled = fillDown.takenBy(row, this.#scope);
+    const filled = fillDown === undefined ? [] : fillDown.taken;
     return filled && [...ofFile, ...filled];
   }
 
@@ -151,7 +147,7 @@ export class SourceMapper implements Mapper {
       for (const rule of items === undefined ? [] : rules)
         if (!asksItems(rule) && rule.when?.holds(scope) !== false) this.#findNothing(rule, each);
       this.#whyNothing = `nothing in ${each.by}`;
-      if (this.#isEmpty) this.#expect(expectations.filter(({ isOfItem }) => !isOfItem));
+      if (this.#isEmpty) this.#expect(expectations.filter(({ of }) => of === "row"));
       return;
     }
     for (const [at, item] of items.entries()) {
@@ -317,10 +313,9 @@ function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readon
 }
 
 /** Whether its `when` asks an item of its own `each`; one of the outer is known also where that finds nothing. */
-const asksOwnItems = ({ when }: ActionRules): boolean =>
-  when?.looked.some(({ label }) => namesIn(label, []).some((name) => /^item(?:\.|$)/.test(name))) === true;
+const asksOwnItems = ({ when }: ActionRules): boolean => when?.looked.some(({ of }) => of === "item") === true;
 
-const asksItems = ({ when }: ActionRules): boolean => when?.looked.some(({ isOfItem }) => isOfItem) === true;
+const asksItems = ({ when }: ActionRules): boolean => when?.looked.some(({ of }) => of !== "row") === true;
 
 const areOnlyEvents = (drafts: readonly Draft[]): boolean => drafts.every(({ action }) => action === "newEvent");
 

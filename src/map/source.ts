@@ -143,11 +143,9 @@ const steps = named(
       .optional(),
     /** Template of what an amount is divided by. */
     divide: text().optional(),
-    /** Decimals after a division; otherwise as many as the amount has. */
-    places: z
-      .string({ error: needs("a whole number") })
-      .regex(/^\d{1,6}$/, { error: "needs a whole number from 0" })
-      .meta({ [SOURCE_TEXT]: true })
+    /** Decimals after a division; otherwise as many as the amount has. No currency has more than 18. */
+    places: text("a whole number")
+      .regex(/^(?:\d|1[0-8])$/, { error: "needs a whole number from 0 to 18" })
       .optional(),
     /**
      * What happens to a remainder: `error` (default), `round` (half up), `first` (the first tickets take one unit more each).
@@ -332,8 +330,7 @@ export type ActionConfig = DeepReadonly<z.output<typeof mappedAction>>;
 export type WhenConfig = DeepReadonly<z.output<typeof condition>>;
 export type ConditionMap = Exclude<WhenConfig, readonly unknown[]>;
 export type Condition = DeepReadonly<z.output<typeof test>>;
-/** `metadataAttributes` is also a map from trait names to rules. */
-export type FieldRules = DeepReadonly<z.output<typeof fields>>;
+/** Of `metadataAttributes`, beside a rule. */
 export type TraitRules = Readonly<Record<string, ValueRule>>;
 /** A template; a list of rules, the first of which that is not empty counts; or steps. */
 export type ValueRule = DeepReadonly<z.output<typeof value>>;

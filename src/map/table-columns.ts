@@ -2,7 +2,6 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
-import type { Row } from "../read/row.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
@@ -157,10 +156,11 @@ export const unguard = (text: string): string => (GUARDED.test(text) ? text.slic
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Blank cells that take the value of the row above, as exports write the rows of one order. */
-
 export class FillDown {
   readonly #columns: readonly { readonly label: string; readonly place: number; above: string }[];
   readonly #isRejects: boolean;
+  /** What the row in hand has from above, by the columns; undefined where that is not known. */
+  taken: readonly string[] | undefined;
 
   /** @param isRejects whether the rows come from a rejects file, where the row above is not the one above it in the export. */
   constructor(columns: readonly { readonly label: string; readonly place: number }[], isRejects: boolean) {
@@ -170,30 +170,27 @@ export class FillDown {
 
   /** Gives the scope's cells what they take from above; what can't be filled is a problem. */
   fill(scope: Scope): void {
-    const given = scope.cells;
-    let whole: string[] | undefined;
+    const whole = [...scope.cells];
+    const taken: string[] = [];
+    let isFilled = true;
     for (const column of this.#columns) {
-      const cell = given[column.place] ?? "";
+      const cell = whole[column.place] ?? "";
       if (cell !== "") column.above = cell;
-      else if (column.above === "" || this.#isRejects) scope.problems.push(unfilled(column.label, this.#isRejects));
-      else {
-        whole ??= [...given];
+      else if (column.above === "" || this.#isRejects) {
+        scope.problems.push(unfilled(column.label, this.#isRejects));
+        isFilled = false;
+      } else {
         whole[column.place] = column.above;
+        taken.push(column.label, column.above);
       }
     }
-    if (whole !== undefined) scope.cells = whole;
-  }
-
-  /** What the row that was filled last has from above, by the columns; undefined where that is not known. */
-  takenBy(row: Row, { cells }: Scope): readonly string[] | undefined {
-    if (row.kind !== "cells") return undefined;
-    const blank = this.#columns.filter(({ place }) => row.cells[place] === "");
-    const taken = blank.map(({ label, place }) => ({ label, text: cells[place] ?? "" }));
-    return taken.some(({ text }) => text === "") ? undefined : taken.flatMap(({ label, text }) => [label, text]);
+    scope.cells = whole;
+    this.taken = isFilled ? taken : undefined;
   }
 
   /** Called for a row that could not be read: what it held is not known. */
   forget(): void {
+    this.taken = undefined;
     for (const column of this.#columns) column.above = "";
   }
 }

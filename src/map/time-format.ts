@@ -29,14 +29,13 @@ interface Token {
   readonly reads: string;
   /** How it shows the probe. */
   readonly probe: string;
-  /** Of names: which one it is, from 0. */
-  readonly numberOf: (name: string) => number | undefined;
+  /** Of names. */
+  readonly form: "full" | "short";
 }
 
-const token = (part: Token["part"], reads: string, probe: string, form: "full" | "short" = "short"): Token => ({
-  ...{ part, reads, probe },
-  numberOf: (name) => calendarNumber(part === "weekday" ? "weekday" : "month", form, name),
-});
+const token = (part: Token["part"], reads: string, probe: string, form: Token["form"] = "short"): Token => {
+  return { part, reads, probe, form };
+};
 
 /** Of the names of months and weekdays. */
 const LETTER = "[a-z\\u00c0-\\u017f\\u0300-\\u036f]";
@@ -102,23 +101,20 @@ export interface TimeOptions {
   readonly formats: readonly string[];
   /** Where `format` and `rollover` stand. */
   readonly path: RulePath;
+  /** A known one, of times that name none. */
   readonly zone?: string | undefined;
-  readonly zonePath?: RulePath;
-  /** `HH:mm`: earlier times belong to the day after. */
+  /** `H:mm`: earlier times belong to the day after. */
   readonly rollover?: string | undefined;
 }
 
 /** Throws `MappingError` for patterns that can't be read, that lack a zone, or that read the same text differently. */
 export function compileTime(options: TimeOptions): (text: string) => ReadTime {
-  const { path, zonePath = path } = options;
-  const formatPath = [...path, "format"];
+  const formatPath = [...options.path, "format"];
   const formats = options.formats.map((name, at) =>
     compileFormat(name, options.formats.length === 1 ? formatPath : [...formatPath, at]),
   );
   refuseContradictions(formats, formatPath);
   const zone = options.zone === undefined ? undefined : zoneOf(options.zone);
-  if (options.zone !== undefined && zone === undefined)
-    throw new MappingError(zonePath, `${options.zone} is not a time zone such as Europe/Berlin or UTC`);
   const lacking = zone === undefined ? formats.find(({ isLocal }) => isLocal) : undefined;
   if (lacking !== undefined)
     throw new MappingError(
@@ -141,12 +137,10 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime {
 /** Whether all that the format reads names its zone. */
 export const namesZone = (format: string): boolean => !compileFormat(format, []).isLocal;
 
-function withRollover({ rollover, path }: TimeOptions, toInstant: ToInstant): ToInstant {
+function withRollover({ rollover }: TimeOptions, toInstant: ToInstant): ToInstant {
   if (rollover === undefined) return toInstant;
-  const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(rollover) ?? [];
-  if (hour === undefined || Number(hour) > 23 || Number(minute) > 59)
-    throw new MappingError([...path, "rollover"], `${rollover} is not a time of day such as 06:00`);
-  const border = 3600 * Number(hour) + 60 * Number(minute);
+  const [hour, minute] = rollover.split(":");
+  const border = HOUR * Number(hour) + 60 * Number(minute);
   return (local, named) => toInstant(local - DAY * Math.floor(local / DAY) < border ? local + DAY : local, named);
 }
 
@@ -239,10 +233,10 @@ function parseBy(pattern: RegExp, tokens: readonly Token[]): Parse {
 
 const NO_WEEKDAY = -1;
 
-/** From 0 on; undefined for a text that is no such name. */
-function numberReader(tokens: readonly Token[], part: "month" | "weekday"): Token["numberOf"] {
-  const token = tokens.find((each) => each.part === part);
-  return (text) => (/^\d/.test(text) ? Number(text) - 1 : token?.numberOf(text));
+/** Reads a number or a name, from 0 on; undefined for a text that is no such name. */
+function numberReader(tokens: readonly Token[], part: "month" | "weekday") {
+  const { form = "short" } = tokens.find((each) => each.part === part) ?? {};
+  return (text: string) => (/^\d/.test(text) ? Number(text) - 1 : calendarNumber(part, form, text));
 }
 
 function atOffset(local: number, written: string): number | TimeFault {

@@ -2,20 +2,36 @@
 
 import { decodeMarkup } from "../actions/markup.ts";
 import { nearest } from "../actions/nearest.ts";
+import { BEFORE_1970, TIME_FAULTS } from "../actions/times.ts";
+import { compileAmount, divideAmount } from "./amount.ts";
+import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { listed, MappingError, type RulePath } from "./mapping-error.ts";
-import { amountStep, divideStep, type ParseContext, type Step, timeStep } from "./parse-steps.ts";
 import type { MappingRule } from "./rules.ts";
-import type { Read } from "./scope.ts";
-import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
-import { isList } from "./source.ts";
+import type { Names, Read, Scope } from "./scope.ts";
+import { isList, type TraitRules, type ValueRule, type ValueSteps } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
+import { compileTime } from "./time-format.ts";
 
-export interface ValueContext extends ParseContext {
+/** What the parse step of a value can be. */
+export type Parsing = "amount" | "time" | "either" | "none";
+
+export interface ValueContext {
+  /** What messages call the value: a field, or a trait. */
+  readonly label: string;
+  readonly parsing: Parsing;
+  readonly names: Names;
+  readonly path: RulePath;
   readonly emptyWhen: EmptyWhen;
   readonly clearWord: string;
+  readonly zone: string | undefined;
+  /** The template of `each: {count}` around the value, for remainders. */
+  readonly count: string | undefined;
   /** Whether `display` may stand here. */
   readonly displays: boolean;
 }
+
+/** A text after a step; empty where it can't be read. */
+type Step = (text: string, scope: Scope) => string;
 
 export const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
   typeof rule === "object" && !isList(rule) && Object.hasOwn(rule, "from");
@@ -95,4 +111,127 @@ function compileParse(steps: ValueSteps, context: ValueContext): Step | undefine
   if (amountKey !== undefined && timeKey !== undefined) throw refuse(timeKey, "already read as an amount");
   if (amountKey !== undefined) return amountStep(steps, context);
   return timeKey === undefined ? undefined : timeStep(steps, context);
+}
+
+function amountStep(steps: ValueSteps, { path, label }: ValueContext): Step {
+  const { decimal, thousands } = steps;
+  const signs = [steps.sign ?? []].flat();
+  const read = compileAmount({ decimal, thousands, signs, path });
+  const declared = [
+    `decimal: ${JSON.stringify(decimal ?? ".")}`,
+    ...(thousands === undefined ? [] : [`thousands: ${JSON.stringify(thousands)}`]),
+    ...(signs.length === 0 ? [] : [`sign: ${signs.join(" ")}`]),
+  ].join(", ");
+  return (text, { problems }) => {
+    const amount = read(text);
+    if (amount !== undefined) return amount;
+    problems.push({
+      rule: "price-invalid",
+      field: label,
+      value: text,
+      message: `${label} is not an amount as the source declares it (${declared}).`,
+      hint: amountHint(text),
+    });
+    return "";
+  };
+}
+
+function amountHint(text: string): string {
+  if (!/\d/.test(text))
+    return `If it means nothing to pay: map: {${JSON.stringify(text)}: "0"}, else: "{…}" with the column.`;
+  const ways = amountsThatRead(text);
+  if (ways.length === 0) return "Declare decimal, thousands and sign as the file writes them; they are never guessed.";
+  return `${ways.join("; ")}. Declare what the file means; it is never guessed.`;
+}
+
+/** What a time is when its rule declares no format. */
+const DEFAULT_FORMATS: readonly string[] = ["unix", "iso"];
+
+/** Trying every common format takes long, and a column in another format shows in its first texts. */
+const MOST_LOOKS = 200;
+
+function timeStep(steps: ValueSteps, { path, label, parsing, zone }: ValueContext): Step {
+  const formats = steps.format === undefined ? DEFAULT_FORMATS : [steps.format].flat();
+  const read = compileTime({ formats, path, zone: steps.zone ?? zone, rollover: steps.rollover });
+  let looks = MOST_LOOKS;
+  const unreadable = (text: string) => {
+    looks -= 1;
+    return {
+      rule: "time-unreadable",
+      what: `is not written as ${formats.join(" or ")}`,
+      hint: timeHint(looks < 0 ? "" : text, formats),
+    } as const;
+  };
+  return (text, { problems }) => {
+    const time = read(text);
+    if (typeof time === "object" || (typeof time === "number" && (time >= 0 || parsing !== "time")))
+      return String(time);
+    const fault = typeof time === "number" ? BEFORE_1970 : time === undefined ? unreadable(text) : TIME_FAULTS[time];
+    problems.push({
+      rule: fault.rule,
+      field: label,
+      value: text,
+      message: `${label} ${fault.what}.`,
+      hint: fault.hint,
+    });
+    return "";
+  };
+}
+
+/** Whether it has a time of day: all whose names are words do. */
+const hasHours = (format: string): boolean => /[Hh]|^[a-z-]+$/.test(format);
+
+function timeHint(text: string, declared: readonly string[]): string {
+  const found = text === "" ? [] : formatsThatRead(text);
+  // Midnight would be wrong where the time of day is only missing.
+  const [only, ...others] = found.filter((format) => hasHours(format) || !declared.every(hasHours));
+  if (only === undefined && found.length > 0)
+    return "It has no time of day: is a cell empty, or does another column hold it?";
+  if (only === undefined) return 'Declare how the file writes it, such as format: "d.M.yyyy HH:mm".';
+  if (others.length === 0) return `format: ${JSON.stringify(only)} reads it.`;
+  return `${[only, ...others].map((format) => `format: ${JSON.stringify(format)}`).join(" and ")} read it; which is right is never guessed.`;
+}
+
+function divideStep(steps: ValueSteps, { path, label, names, parsing, count }: ValueContext): Step | undefined {
+  if (steps.divide === undefined) {
+    const stray = (["places", "remainder"] as const).find((key) => steps[key] !== undefined);
+    if (stray !== undefined) throw new MappingError([...path, stray], "means something only with divide");
+    return undefined;
+  }
+  if (parsing !== "amount") throw new MappingError([...path, "divide"], `${label} is not an amount`);
+  const by = compileTemplate(steps.divide, names, [...path, "divide"], "any column is");
+  const places = steps.places === undefined ? undefined : Number(steps.places);
+  const remainder = steps.remainder ?? "error";
+  if (remainder === "first" && count !== steps.divide)
+    throw new MappingError(
+      [...path, "remainder"],
+      "can give the rest to the first tickets only where each counts by the same template as divide",
+      `Write each: {count: ${JSON.stringify(steps.divide)}}.`,
+    );
+  return (text, scope) => {
+    const divisor = by(scope);
+    const quotient = divideAmount(text, divisor, places, remainder, Number(scope.n));
+    if (quotient.kind === "amount") return quotient.text;
+    scope.problems.push(
+      quotient.kind === "does-not-divide"
+        ? {
+            rule: "amount-not-divisible" satisfies MappingRule,
+            field: label,
+            value: text,
+            message: `${label} does not divide by ${divisor} into equal amounts${places === undefined ? "" : ` of ${places} decimals`}.`,
+            hint: `Declare ${places === undefined ? "places, or " : ""}remainder: first (one unit more for the first tickets) or round.`,
+          }
+        : {
+            rule: "price-invalid",
+            field: label,
+            value: quotient.kind === "not-an-amount" ? text : divisor,
+            message:
+              quotient.kind === "not-an-amount"
+                ? `${label} is not an amount that can be divided.`
+                : `${label} can't be divided by this: it is not a whole number above zero.`,
+            hint: "Is the right column named?",
+          },
+    );
+    return "";
+  };
 }

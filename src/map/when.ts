@@ -12,8 +12,8 @@ import type { WatchedColumn } from "./value-watch.ts";
 /** A column of which something is said, and the values that are named. */
 interface Naming {
   readonly label: string;
-  /** Of an item of `each`. */
-  readonly isOfItem: boolean;
+  /** The item is that of the inner `each`, where one stands inside another. */
+  readonly of: "row" | "item" | "outer";
   /** What it holds. */
   readonly cell: Read;
   readonly named: readonly string[];
@@ -45,7 +45,7 @@ export function compileWhen(config: WhenConfig, names: Names, path: RulePath): W
 function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   const looked = Object.entries(map).map(([label, condition]): Looked => {
     const cell = compileColumn(label, names, [...path, label]);
-    return { label, isOfItem: isOfItem(label), cell, read: cell, ...compileCondition(condition, label, cell) };
+    return { label, of: ownerOf(label), cell, read: cell, ...compileCondition(condition, label, cell) };
   });
   const holds = (scope: Scope): boolean => {
     for (const { accepts, read } of looked) if (!accepts(read(scope))) return false;
@@ -54,10 +54,15 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
   return { holds, looked };
 }
 
-/** Whether a column is of an item, of whichever `each`. */
-const isOfItem = (label: string): boolean => namesIn(label, []).some((name) => /^(?:item|outer)(?:\.|$)/.test(name));
+/** What the names of a column or template are read from. */
+function ownerOf(label: string): Naming["of"] {
+  const heads = headsIn(label);
+  return (["item", "outer"] as const).find((head) => heads.includes(head)) ?? "row";
+}
 
-type Test = Omit<Looked, "label" | "isOfItem" | "cell" | "read"> & { readonly read?: Read };
+const headsIn = (label: string): readonly string[] => namesIn(label, []).map((name) => name.split(".")[0] ?? "");
+
+type Test = Omit<Looked, "label" | "of" | "cell" | "read"> & { readonly read?: Read };
 
 function compileCondition(condition: Condition, label: string, cell: Read): Test {
   const isNot = typeof condition === "object" && "not" in condition;
@@ -144,7 +149,7 @@ export interface Skip extends Naming {
 export function compileExpect({ expect = {} }: SourceConfig, names: Names, path: RulePath): readonly Expectation[] {
   return Object.entries(expect).map(([label, expected]) => ({
     label,
-    isOfItem: isOfItem(label),
+    of: ownerOf(label),
     cell: compileColumn(label, names, [...path, label]),
     named: [...textsOf(expected)],
     allowed: allowedOf([expected].flat(), names, [...path, label]),
@@ -167,7 +172,7 @@ function allowedOf(expected: readonly string[], names: Names, path: RulePath): E
 export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: RulePath): readonly Skip[] =>
   Object.entries(skip).map(([label, texts]) => {
     const values = textsOf(texts);
-    return { label, isOfItem: false, cell: compileColumn(label, names, [...path, label]), named: [...values], values };
+    return { label, of: "row", cell: compileColumn(label, names, [...path, label]), named: [...values], values };
   });
 
 /** The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`; `more` names values of them. */
@@ -192,7 +197,7 @@ export function watchedColumns(
       named: new Set(naming.flatMap(({ named }) => named)),
       takesOthers: looks.some(({ takesOthers }) => takesOthers),
       isTested: looks.some(({ takesOthers }) => !takesOthers),
-      isOfItem: namesIn(first.label, []).some((name) => added.has(name.split(".")[0] ?? "")),
+      isOfItem: headsIn(first.label).some((head) => added.has(head)),
     };
   });
 }

@@ -185,7 +185,7 @@ export class Look {
     const { isBad, own } = of;
     const corrects = own?.isUnclear === true ? undefined : own?.digest;
     // Undefined where it is not known what the row takes from others: the same text may mean another ticket.
-    const beside = isBad ? this.#mapper.beside(row) : undefined;
+    const beside = isBad ? this.#mapper.beside() : undefined;
     return {
       ...of,
       attempted: isBad ? attemptedOf(mapped).map(itemOf) : [],

@@ -6,11 +6,11 @@ import type { Problem } from "../actions/problem.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
-import { actionOfFileName } from "../map/columns.ts";
 import { createMapper } from "../map/create-mapper.ts";
 import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
 import { MappingError } from "../map/mapping-error.ts";
+import { actionOfFileName } from "../map/named-columns.ts";
 import { hintOfNoSource, selectSource } from "../map/select-source.ts";
 import type { SourceConfig } from "../map/source.ts";
 import { madeBy } from "../plan/made.ts";
@@ -110,7 +110,7 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
-    beside: (row) => mapper.beside(row),
+    beside: () => mapper.beside(),
     problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
   };
 }

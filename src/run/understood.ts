@@ -6,7 +6,7 @@ import { isFieldName, isPersonal } from "../actions/fields.ts";
 import type { PlacedProblem } from "../actions/problem.ts";
 import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
-import { publicName } from "../map/columns.ts";
+import { publicName } from "../map/named-columns.ts";
 import { personalColumns } from "../map/personal-columns.ts";
 import type { Understood } from "../plan/look.ts";
 import type { InputFile } from "../read/input-file.ts";

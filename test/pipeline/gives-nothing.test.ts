@@ -80,7 +80,7 @@ actions: [checkedInTicket: {when: {status: in}, fields: {ticketId: "{item.code}"
   test("that name what the outer item has are shown its name", async () => {
     const { text } = await validate("orders.json", orders(), source("", "", "{item.event.id}"));
     expect(text).toContain(
-      "key-missing: orders.json[0] item.event.id: Here item is one of item.tickets, and none has it; those of items do. Write {outer.event.id}.",
+      'key-missing: orders.json[0] item.event.id: No row has "item.event.id", which the source reads. Here item is one of item.tickets. For a value in items, write {outer.event.id}.',
     );
   });
 

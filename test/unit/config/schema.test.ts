@@ -62,7 +62,7 @@ describe("sources", () => {
     [field("price: {decimal: ','}"), "c.yaml:3:14  sources.s.fields.price.from: is missing."],
     [
       field("price: {from: x, places: two}"),
-      "c.yaml:3:39  sources.s.fields.price.places: needs a whole number from 0.",
+      "c.yaml:3:39  sources.s.fields.price.places: needs a whole number from 0 to 18.",
     ],
   ])("%j", (problems, expected) => {
     expect(problems).toEqual([expected]);

@@ -92,7 +92,6 @@ test.each<[string, string, string, RegExp, RegExp?]>([
     /not an amount/,
   ],
   ["places without divide", sold('{from: "{Total}", places: 2}'), `${PRICE}.places`, /only with divide/],
-  ["places beyond every currency", sold('{from: "{Total}", divide: "2", places: 19}'), `${PRICE}.places`, /0 to 18/],
   [
     "the rest to the first of another count",
     sold('{from: "{Total}", divide: "{ID}", remainder: first}'),
@@ -177,6 +176,22 @@ test.each<[string, SourceConfig, string, RegExp]>([
   const error = errorOf(config);
   expect(error.path).toBe(path);
   expect(error.message).toMatch(message);
+});
+
+test.each([
+  ["places beyond every currency", sold('{from: "{Total}", divide: "2", places: 19}'), "whole number from 0 to 18"],
+  [
+    "a zone of no place",
+    fields('{ticketId: t, orderTime: {from: "{Total}", zone: Europe/Berln}}'),
+    "is not a time zone",
+  ],
+  [
+    "an hour that no clock shows",
+    fields('{ticketId: t, orderTime: {from: "{Total}", rollover: "25:00"}}'),
+    "a time of day",
+  ],
+])("%s is refused by the schema of the config", (_what, yaml, message) => {
+  expect(() => sourceOf(yaml)).toThrow(message);
 });
 
 test("a lookup's columns", () => {

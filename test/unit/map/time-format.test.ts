@@ -5,7 +5,7 @@ import { compileTime, type TimeOptions } from "../../../src/map/time-format.ts";
 
 const path = ["sources", "s"];
 const timeIn = (formats: readonly string[], zone?: string, rest: Partial<TimeOptions> = {}) =>
-  compileTime({ formats, path, zone, zonePath: [...path, "zone"], ...rest });
+  compileTime({ formats, path, zone, ...rest });
 
 const iso = (seconds: number | ExactNumber) => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 
@@ -94,19 +94,17 @@ describe("a time format", () => {
     expect(typeof read === "number" && iso(read)).toBe(expected);
   });
 
-  test.each<[readonly string[], string | undefined, Partial<TimeOptions>, string, RegExp]>([
-    [["HH:mm"], "UTC", {}, "sources.s.format", /has no day/],
-    [["d.M.yyyy h:mm"], "UTC", {}, "sources.s.format", /needs both h and a/],
-    [["d.M.yyyy d"], "UTC", {}, "sources.s.format", /twice/],
-    [["d.M.yyyy 'um"], "UTC", {}, "sources.s.format", /quote/],
-    [["iso", "d.M.yyyy"], undefined, {}, "sources.s.format", /d\.M\.yyyy have no zone/],
-    [["iso"], "Europe/Berln", {}, "sources.s.zone", /not a time zone/],
-    [["iso"], "UTC", { rollover: "25:00" }, "sources.s.rollover", /not a time of day/],
-    [["M/d/yy H:mm", "iso", "d/M/yy H:mm"], "UTC", {}, "sources.s.format", /read .* differently/],
-  ])("%j in %s is refused", (formats, zone, rest, errorPath, message) => {
-    expect(() => timeIn(formats, zone, rest)).toThrow(message);
+  test.each<[readonly string[], string | undefined, string, RegExp]>([
+    [["HH:mm"], "UTC", "sources.s.format", /has no day/],
+    [["d.M.yyyy h:mm"], "UTC", "sources.s.format", /needs both h and a/],
+    [["d.M.yyyy d"], "UTC", "sources.s.format", /twice/],
+    [["d.M.yyyy 'um"], "UTC", "sources.s.format", /quote/],
+    [["iso", "d.M.yyyy"], undefined, "sources.s.format", /d\.M\.yyyy have no zone/],
+    [["M/d/yy H:mm", "iso", "d/M/yy H:mm"], "UTC", "sources.s.format", /read .* differently/],
+  ])("%j in %s is refused", (formats, zone, errorPath, message) => {
+    expect(() => timeIn(formats, zone)).toThrow(message);
     try {
-      timeIn(formats, zone, rest);
+      timeIn(formats, zone);
     } catch (error) {
       const actual = error instanceof MappingError ? error.path : "";
       expect(actual.replace(/\[\d\]$/, "")).toBe(errorPath);

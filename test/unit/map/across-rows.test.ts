@@ -1,7 +1,55 @@
+/** What the rows of a file show together: one event with different fields, one ticket of all rows. */
+
 import { expect, test } from "vitest";
+import type { FileProblem } from "../../../src/map/rules.ts";
 import { cellsRow } from "./rows.ts";
-import { sourceOf } from "./samples.ts";
+import { sourceOf, tableOf } from "./samples.ts";
 import { createMapper } from "./shown.ts";
+
+const YAML = `fields: {eventId: "{Event}", ticketId: "{ID}"}
+actions:
+  - newEvent: {fields: {eventName: "{Title}", currency: EUR, startTime: {from: "{Start}", format: iso}}}
+  - scannedTicket: {}`;
+
+function saidOf(csv: string): readonly FileProblem[] {
+  const { header, rows } = tableOf(csv);
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
+  for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
+  return mapper.problemsOfFile?.() ?? [];
+}
+
+const CSV = `ID,Event,Title,Start
+a,e1,Gala,2026-05-01T20:00:00Z
+b,e1,,2026-05-01T22:00:00+02:00
+c,e2,Ball,2026-05-02T20:00:00Z
+d,e1,Gala 2026,2026-05-01T20:00:00Z
+e,e2,Ball,2026-05-02T21:00:00Z
+f,e1,Gala X,2026-05-01T20:00:00Z
+`;
+
+test("two rows that tell one event differently are reported with both, by what they mean", () => {
+  const said = saidOf(CSV);
+  expect(said.map(({ rule, line, field, message }) => [rule, line, field, message])).toEqual([
+    [
+      "event-described-differently",
+      5,
+      "eventName",
+      'x.csv:2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
+    ],
+    [
+      "event-described-differently",
+      6,
+      "startTime",
+      'x.csv:4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
+    ],
+  ]);
+});
+
+test("rows that agree, or leave a field out, say nothing", () => {
+  expect(
+    saidOf("ID,Event,Title,Start\na,e1,Gala,2026-05-01T20:00:00Z\nb,e1,,\nc,e1,Gala,2026-05-01T20:00:00Z\n"),
+  ).toEqual([]);
+});
 
 /** What is found in rows of `T,Day`. */
 function foundIn(action: string, ticketId: string, rows: readonly (readonly [string, string])[], more = ""): string[] {

@@ -1,11 +1,55 @@
-/** Keys of JSON rows: `id`, or a path such as `seating.row` and `codes.0`. A key that no row has is a missing column. */
+/**
+ * Rows of JSON: their numbers as they are written, and their keys: `id`, or a path such as `seating.row` and `codes.0`. A key
+ * that no row has is a missing column.
+ */
 
 import { ExactNumber, typeName } from "../actions/exact-number.ts";
-import { isLoose } from "./exact-numbers.ts";
+import type { FieldName } from "../actions/fields.ts";
+import type { Problem } from "../actions/problem.ts";
+import type { Row } from "../read/row.ts";
+import { cleanText } from "../text.ts";
 import { quote } from "./mapping-error.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { Aliases } from "./table-columns.ts";
+
+/**
+ * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. The character before
+ * it keeps digits inside texts from matching, since reading a row this way takes as long as all the rest.
+ */
+const INEXACT = /[:,[\s](?:-?\d+[.eE]|-0)/;
+
+type ObjectRow = Extract<Row, { kind: "object" }>;
+
+/** The row with its numbers as they were written: as an `ExactNumber` where programs write them in several ways. */
+export function withExactNumbers(row: ObjectRow): ObjectRow["value"] {
+  if (!INEXACT.test(row.text)) return row.value;
+  // A row's text is the JSON object that its value was parsed from.
+  return JSON.parse(row.text, asWritten) as ObjectRow["value"];
+}
+
+const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  const exact = new ExactNumber(context.source);
+  return isLoose(exact) ? exact : context.source;
+};
+
+const PLAIN = /^-?[1-9]\d*$|^0$/;
+
+/** Whether programs write a number in several ways: with a fraction, an exponent, or a sign before zero. */
+export const isLoose = ({ text }: ExactNumber): boolean => !PLAIN.test(text);
+
+/** @param column which stands for the id, or for a part of it. */
+export function looseNumber(field: FieldName, value: string, column: string): Problem {
+  const what = column === field ? `${field} is` : `${cleanText(column, 60)} gives ${field}`;
+  return {
+    rule: "id-number-spelling" satisfies MappingRule,
+    field,
+    value,
+    message: `${what} a number that the next export may write differently, which would make it another id.`,
+    hint: "Have the export give it as text, or without fraction and exponent.",
+  };
+}
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {
@@ -16,9 +60,8 @@ interface WantedKey {
   /** The path of the list in whose items it stands; undefined in the row itself. */
   readonly list?: string | undefined;
   readonly isIn: (value: unknown) => boolean;
-  /** Of an item of a list in another: the path of that one, and whether its items have the key. */
+  /** Of an item of a list in another: the path of that one. */
   readonly outer?: string | undefined;
-  isInOuter?: boolean;
 }
 
 export class JsonKeys implements Names {
@@ -85,8 +128,6 @@ export class JsonKeys implements Names {
   }
 
   #look(list: string | undefined, value: unknown): void {
-    for (const key of this.#unmet)
-      if (list !== undefined && key.outer === list && key.isIn(value)) key.isInOuter = true;
     this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
   }
 
@@ -101,23 +142,21 @@ export class JsonKeys implements Names {
       .map((key) => ({
         rule: "key-missing" satisfies MappingRule,
         field: key.name,
-        ...(key.isInOuter === true ? ofOuter(key) : saidOf(key)),
+        message: `No row has ${key.choices.map(quote).join(" or ")}, which the source reads.`,
+        hint: hintOf(key),
         isOfAllRows: true,
       }));
   }
 }
 
-const ofOuter = ({ name, list, outer }: WantedKey) => ({
-  message: `Here item is one of ${list}, and none has it; those of ${outer} do.`,
-  hint: `Write {${name.replace("item", "outer")}}.`,
-});
-
-function saidOf({ name, choices, list }: WantedKey) {
-  const message = `No row has ${choices.map(quote).join(" or ")}, which the source reads.`;
+function hintOf({ name, list, outer }: WantedKey): string {
   if (list === undefined && /^(?:item|outer)\./.test(name))
-    return { message, hint: "An item is known only within each: skip, and a source without each, read the whole row." };
-  const optional = `If a whole file may lack it, say so in the source: optional: [${name}].`;
-  return { message, hint: `Is it written as in the file? ${optional}` };
+    return "An item is known only within each: skip, and a source without each, read the whole row.";
+  const likely =
+    outer === undefined
+      ? "Is it written as in the file?"
+      : `Here item is one of ${list}. For a value in ${outer}, write {${name.replace("item", "outer")}}.`;
+  return `${likely} If a whole file may lack it, say so in the source: optional: [${name}].`;
 }
 
 /** The value at a key or path, or undefined. An exact key comes before a path. */
