@@ -49,7 +49,7 @@ function colonFollows(bytes: Buffer, at: number): boolean {
 }
 
 /** The offset of the quote that ends the string which starts at `start`; the length where none does. */
-function stringEnd(bytes: Buffer, start: number): number {
+export function stringEnd(bytes: Buffer, start: number): number {
   for (let at = start + 1; at < bytes.length; at += 1) {
     if (bytes[at] === QUOTE) return at;
     if (bytes[at] === BACKSLASH) at += 1;

@@ -1,4 +1,5 @@
 import { cleanText } from "../text.ts";
+import { unpackedName } from "./file-names.ts";
 
 export const SEVERITIES = ["off", "warn", "error"] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -41,7 +42,7 @@ export interface PlacedProblem extends Problem, SourceLine {
   readonly severity: "warn" | "error";
 }
 
-const isArray = (source: string): boolean => /\.json(?:\.gz|\.zst)?$/i.test(source);
+const isArray = (source: string): boolean => /\.json$/i.test(unpackedName(source));
 
 /** Where a row stands, as people read it: `sales.csv:12`; of a JSON array `sales.json[12]`; without a line, the file. */
 export function placeText(

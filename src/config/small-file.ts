@@ -13,7 +13,7 @@ export async function readSmall(path: string, most: number, refuse: Refuse, sign
     await using file = await openFile(path, signal);
     const blocks: Buffer[] = [];
     let length = 0;
-    for (let block = await file.read(); block !== undefined; block = await file.read()) {
+    for await (const block of file.blocks) {
       blocks.push(block);
       length += block.length;
       if (length > most) throw refuse("is too large");

@@ -1,15 +1,16 @@
 /** Patterns for the `match` of sources in one config, none of which takes another's file. */
 
+import { unpackedName } from "../actions/file-names.ts";
 import { Failure } from "../failure.ts";
 import { matches } from "../map/select-source.ts";
 import { cleanText } from "../text.ts";
 
 /** The pattern for this file alone: what means something in a pattern becomes `?`, which is any character. */
-export const exactPattern = (fileName: string): string => withoutMarks(plainName(fileName));
+export const exactPattern = (fileName: string): string => withoutMarks(unpackedName(fileName));
 
 /** The pattern for the file and its successors: digits of its name, such as a date, may differ, and more may follow. */
 export function widePattern(fileName: string): string {
-  const [, stem = "", extension = ""] = /^(.*?)(\.[^.]+)?$/s.exec(plainName(fileName)) ?? [];
+  const [, stem = "", extension = ""] = /^(.*?)(\.[^.]+)?$/s.exec(unpackedName(fileName)) ?? [];
   const named = withoutMarks(stem);
   const pattern = named.replace(/\d[\d_.T:-]*/g, "*");
   return `${/\p{L}/u.test(pattern) ? `${pattern}*`.replace(/\*+/g, "*") : named}${extension}`;
@@ -37,7 +38,5 @@ export function withoutOverlap(
     );
   });
 }
-
-const plainName = (fileName: string): string => fileName.replace(/\.(?:gz|zst)$/i, "");
 
 const withoutMarks = (name: string): string => name.replace(/[*?{},[\]\\/]/g, "?");

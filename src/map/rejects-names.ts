@@ -1,14 +1,17 @@
 /** The names of rejects files, and which inputs a file of such a name may come from. */
 
+import { PACKED_ENDINGS, unpackedName } from "../actions/file-names.ts";
+
 /** Of all formats of inputs (read/formats.ts). */
-const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)(?:\.(?:gz|zst))?$/i;
-const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
+const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)$/i;
+const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)$/i;
 
 const STANDARD_INPUT = "stdin";
 
 /** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
 export function stemOf(inputName: string): string {
-  let stem = inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
+  const plain = unpackedName(inputName);
+  let stem = inputName === "" ? STANDARD_INPUT : ENDING.test(plain) ? plain.replace(ENDING, "") : inputName;
   if (Buffer.byteLength(stem) <= MOST_STEM_BYTES) return stem;
   for (const letters = [...stem]; Buffer.byteLength(stem) > MOST_STEM_BYTES; stem = letters.join("")) letters.pop();
   return stem;
@@ -19,12 +22,12 @@ const MOST_STEM_BYTES = 200;
 
 /** The names that the input of a rejects file may have; "" for standard input. None for a file not named like rejects. */
 export function inputsOfRejects(fileName: string): readonly string[] {
-  const [, stem = "", ending = ""] = REJECTS.exec(fileName.toLowerCase()) ?? [];
+  const [, stem = "", ending = ""] = REJECTS.exec(unpackedName(fileName.toLowerCase())) ?? [];
   if (stem === "") return [];
   if (stem === STANDARD_INPUT) return [""];
   // Of two inputs with the same name, the second has its number behind the stem.
   const stems = [stem, stem.replace(/\.(?:[2-9]|[1-9]\d+)$/, "")];
   const endings = ending === "ndjson" ? ["ndjson", "jsonl", "json"] : [ending];
-  const called = endings.flatMap((last) => ["", ".gz", ".zst"].map((packed) => `.${last}${packed}`));
+  const called = endings.flatMap((last) => ["", ...PACKED_ENDINGS].map((packed) => `.${last}${packed}`));
   return stems.flatMap((each) => [...called, ""].map((last) => each + last));
 }

@@ -1,5 +1,6 @@
 /** Which source of the config a file belongs to. */
 
+import { unpackedName } from "../actions/file-names.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { MappingError } from "./mapping-error.ts";
@@ -10,8 +11,8 @@ import type { NamedSource, SourceConfig } from "./source.ts";
 export type Sources = Readonly<Record<string, SourceConfig>>;
 
 /**
- * The source that `--source` names, else the one whose `match` fits the file's base name, with or without its `.gz` or
- * `.zst`; undefined when none does. A rejects file belongs to the source of the input that it comes from: where it shows
+ * The source that `--source` names, else the one whose `match` fits the file's base name, packed or not;
+ * undefined when none does. A rejects file belongs to the source of the input that it comes from: where it shows
  * that it is one, what that input was called counts before its own name, otherwise after it.
  * Throws `Failure("usage")` for an unknown name and for two sources that match.
  *
@@ -70,7 +71,7 @@ export function hintOfNoSource(sources: Sources, fileName: string): string {
 
 /** Whether the source is that of a file of this base name. */
 export function matches({ match }: Pick<SourceConfig, "match">, fileName: string): boolean {
-  const plain = fileName.replace(/\.(?:gz|zst)$/i, "");
+  const plain = unpackedName(fileName);
   return [match ?? []].flat().some((glob) => {
     const fits = wholeMatcher(globPattern(glob));
     return fits(fileName) || fits(plain);

@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
-import { pipeline, type Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import type { Readable } from "node:stream";
+import { COMPRESSIONS, type Compression } from "../actions/file-names.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { type Compression, type InputFile, shownName } from "./input-file.ts";
-import { type OpenedFile, openFile, openStream, refuseEarlyEnd, refuseUnfinished } from "./open-file.ts";
-import { unzstd } from "./zstd.ts";
-
-const BLOCK_BYTES = 64 * 1024;
+import { type InputFile, shownName } from "./input-file.ts";
+import { type OpenedFile, openFile, openStream, refuseChanged, refuseEarlyEnd } from "./open-file.ts";
+import { gunzip, unzstd } from "./unpack.ts";
 
 export interface BytesOptions {
   /** Most bytes after decompression; more is a usage failure. No limit when absent. */
@@ -21,29 +19,25 @@ export interface BytesOptions {
 export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
   const code = errorCode(cause) ?? "unknown error";
   const name = shownName(file);
-  const missing = [
-    `There is no file ${name}.`,
-    "A relative path begins in the folder that the command runs in.",
-  ] as const;
-  const denied = [`${name} can't be read: permission denied.`, "Check who owns it and who may read it."] as const;
-  const [sentence = `${name} could not be read (${code}).`, hint] =
-    new Map<string, readonly [string, string]>([
-      ["ENOENT", missing],
-      ["ENOTDIR", missing],
-      ["EACCES", denied],
-      ["EPERM", denied],
-      ["EISDIR", [`${name} is a directory, not a file.`, "Name the file in it."]],
-    ]).get(code) ?? [];
-  return new Failure("usage", sentence, { hint, cause });
+  const fail = (sentence: string, hint?: string) => new Failure("usage", sentence, { hint, cause });
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return fail(`There is no file ${name}.`, "A relative path begins in the folder that the command runs in.");
+    case "EACCES":
+    case "EPERM":
+      return fail(`${name} can't be read: permission denied.`, "Check who owns it and who may read it.");
+    case "EISDIR":
+      return fail(`${name} is a directory, not a file.`, "Name the file in it.");
+    default:
+      return fail(`${name} could not be read (${code}).`);
+  }
 }
 
 /** Opens an input. Throws a usage failure when that is not possible. */
 export async function openBytes(file: InputFile, options: BytesOptions = {}): Promise<ByteSource> {
   const { signal, stdin } = options;
-  const { path } = file;
-  if (path === "-" && stdin === undefined)
-    throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
-  const opening = path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal);
+  const opening = file.path === "-" ? openStream(stdin ?? process.stdin, signal) : openFile(file.path, signal);
   return new ByteSource(file, await opening.catch((cause: unknown) => failReading(file, cause, signal)), options);
 }
 
@@ -59,131 +53,87 @@ export class ByteSource implements AsyncDisposable {
   readonly #raw: OpenedFile;
   readonly #options: BytesOptions;
   readonly #hash = createHash("sha256");
-  #isClosed = false;
-  /** The read in flight. */
-  #pending: Promise<unknown> = Promise.resolve();
+  /** Blocks as stored. */
+  readonly #stored: AsyncGenerator<Buffer, void>;
   /** Bytes read so far, as stored. */
   bytesRead = 0;
-  /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
-  sha256: string | undefined;
 
   constructor(file: InputFile, raw: OpenedFile, options: BytesOptions) {
     this.#file = file;
     this.#raw = raw;
     this.#options = options;
+    this.#stored = this.#read();
   }
 
-  /** One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins. */
-  readonly #read: Read = () => {
-    const block = this.#pending.then(() => this.#readNext());
-    this.#pending = block.catch(() => {});
-    return block;
-  };
-
-  async #readNext(): Promise<Buffer | undefined> {
-    // A decompressor whose blocks nobody asks for any more may still read on.
-    if (this.sha256 !== undefined || this.#isClosed) return undefined;
-    const { signal } = this.#options;
-    signal?.throwIfAborted();
-    const block = await this.#raw.read().catch((cause: unknown) => failReading(this.#file, cause, signal));
-    signal?.throwIfAborted();
-    if (block === undefined) {
-      await this.refuseChanged();
-      refuseEarlyEnd(this.#file, this.#raw.size, this.bytesRead);
-      this.sha256 = this.#hash.digest("hex");
-      return undefined;
-    }
-    this.bytesRead += block.length;
-    this.#hash.update(block);
-    return block;
+  /** Hex SHA-256 of the bytes read so far, as stored. */
+  get sha256(): string {
+    return this.#hash.copy().digest("hex");
   }
 
   /** Blocks of the decompressed content. May be called once. */
   async *blocks(): AsyncGenerator<Buffer, void> {
+    const { maxInputBytes = Number.POSITIVE_INFINITY, signal } = this.#options;
     const file = this.#file;
-    const { maxInputBytes = Number.POSITIVE_INFINITY } = this.#options;
     let total = 0;
-    let readError: unknown; // decompressors may wrap it
-    const read = () =>
-      this.#read().catch((error: unknown) => {
-        readError = error;
-        throw error;
-      });
     try {
-      // An empty compressed file is empty, not damaged.
-      let first = await read();
-      if (first === undefined) return;
-      const readOn: Read = async () => {
-        const block = first;
-        first = undefined;
-        return block ?? read();
-      };
-      for await (const block of DECOMPRESSORS[file.compression](readOn)) {
+      for await (const block of this.#unpacked()) {
         total += block.length;
         if (total > maxInputBytes)
           throw new Failure(
             "usage",
             `${shownName(file)} holds more than ${maxInputBytes} bytes (maxInputBytes of the environment).`,
-            {
-              hint: "If it is what you meant to send, raise maxInputBytes in the config.",
-            },
+            { hint: "If it is what you meant to send, raise maxInputBytes in the config." },
           );
         yield block;
       }
     } catch (cause) {
-      throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
+      signal?.throwIfAborted();
+      if (cause instanceof Failure || file.compression === "none") throw cause;
+      // An empty compressed file is empty, not damaged.
+      if (this.bytesRead > 0) throw damaged(file, COMPRESSIONS[file.compression], cause);
     }
+  }
+
+  #unpacked(): AsyncGenerator<Buffer, void> {
+    const { compression } = this.#file;
+    if (compression === "none") return this.#stored;
+    return DECOMPRESSORS[compression](async () => (await this.#stored.next()).value ?? undefined);
+  }
+
+  async *#read(): AsyncGenerator<Buffer, void> {
+    const { blocks, size } = this.#raw;
+    try {
+      for await (const block of blocks) {
+        this.bytesRead += block.length;
+        this.#hash.update(block);
+        yield block;
+      }
+    } catch (cause) {
+      failReading(this.#file, cause, this.#options.signal);
+    }
+    await this.refuseChanged();
+    refuseEarlyEnd(this.#file, size, this.bytesRead);
   }
 
   /** Reads what is left, only to count and hash it. */
   async drain(): Promise<void> {
-    while ((await this.#read()) !== undefined);
+    for await (const _ of this.#stored);
   }
 
   /** Throws a usage failure when the file is not as it was when it was opened. */
-  async refuseChanged(): Promise<void> {
-    if (this.#raw.watched !== undefined) await refuseUnfinished(this.#file, this.#raw.watched);
+  refuseChanged(): Promise<void> {
+    return refuseChanged(this.#file, this.#raw);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
     await this.#raw[Symbol.asyncDispose]();
   }
 }
 
-type Read = () => Promise<Buffer | undefined>;
+const DECOMPRESSORS = { gz: gunzip, zst: unzstd } satisfies Record<Compression, unknown>;
 
-const DECOMPRESSORS = { none: plain, gz: gunzip, zst: unzstd } satisfies Record<
-  Compression,
-  (read: Read) => AsyncGenerator<Buffer, void>
->;
-
-async function* plain(read: Read): AsyncGenerator<Buffer, void> {
-  for (let block = await read(); block !== undefined; block = await read()) yield block;
-}
-
-async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
-  let given = 0;
-  let lastNonZero = -1;
-  const watchedRead = async () => {
-    const block = await read();
-    if (block === undefined) return undefined;
-    const nonZero = block.findLastIndex((byte) => byte !== 0);
-    if (nonZero !== -1) lastNonZero = given + nonZero;
-    given += block.length;
-    return block;
-  };
-  const unpacker = createGunzip({ chunkSize: BLOCK_BYTES });
-  // The callback's error also ends the iteration.
-  yield* pipeline(plain(watchedRead), unpacker, () => {});
-  while ((await watchedRead()) !== undefined);
-  // Zeros may pad the end, as on tapes. After the first zero, Node silently ignores whatever else follows.
-  if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
-}
-
-function damaged(file: InputFile, cause: unknown): Failure {
+function damaged(file: InputFile, kind: string, cause: unknown): Failure {
   const reason = cause instanceof Error ? cause.message : "unknown error";
-  const kind = file.compression === "gz" ? "gzip" : "Zstandard";
   return new Failure(
     "usage",
     `${shownName(file)} is damaged, cut off or not ${kind}-compressed (${cleanText(reason)}).`,

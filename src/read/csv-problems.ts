@@ -1,17 +1,10 @@
 /** Rows of a table that can't be used as they are. */
 
 import { cleanText, count, escapeUnseen, number } from "../text.ts";
-import type { DeclaredDialect, RecordFault } from "./csv-records.ts";
-import { malformed, type Row, rawText } from "./row.ts";
+import type { RecordFault } from "./csv-records.ts";
+import { malformed, type Row, rawText, type TableForm } from "./row.ts";
 
-/** The table as far as it is known. There is no header while the header itself is wrong. */
-export interface KnownTable {
-  readonly dialect?: DeclaredDialect;
-  readonly header: readonly string[] | undefined;
-  readonly delimiter: string | undefined;
-}
-
-export function faultRow(table: KnownTable, row: Buffer, line: number, fault: RecordFault): Row {
+export function faultRow(table: TableForm, row: Buffer, line: number, fault: RecordFault): Row {
   const column = columnName(table, fault.column);
   const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
   const text = rawText(row);
@@ -34,7 +27,7 @@ export function faultRow(table: KnownTable, row: Buffer, line: number, fault: Re
   });
 }
 
-function quoteHint({ delimiter, dialect }: KnownTable, text: string, { kind }: RecordFault): string {
+function quoteHint({ delimiter, dialect }: TableForm, text: string, { kind }: RecordFault): string {
   if (text.includes('\\"') && dialect?.escape === undefined)
     return 'A backslash stands before a quote, as PHP writes it: say csv: {escape: "\\\\"} in its source.';
   if (/[,;\t|] +"/.test(text)) return "A blank stands between a delimiter and a quote: export without it.";
@@ -54,9 +47,9 @@ export function headerAgainRow(row: Buffer, line: number, order: "same" | "other
   return malformed(line, rawText(row), order === "same", { rule: "header-repeated", message, hint });
 }
 
-export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells: readonly string[]): Row {
+export function cellCountRow(table: TableForm, row: Buffer, line: number, cells: readonly string[]): Row {
   const { header } = table;
-  const expected = header?.length ?? 0;
+  const expected = header.length;
   const given = cells.length;
   const has = `The row has ${count(given, "cell")}, the header has ${number(expected)}`;
   const missing = expected - given === 1 ? "is missing" : "and what follows it are missing";
@@ -64,7 +57,7 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
     given < expected
       ? `${has}: ${columnName(table, given)} ${missing}.`
       : `${has}: cell ${expected + 1} has no column, the last is ${columnName(table, expected - 1)}.`;
-  const first = header?.[0] === undefined ? "" : cleanText(header[0], 40);
+  const first = cleanText(header[0] ?? "", 40);
   const hint =
     given === 1
       ? `It is ${asConfigText(cells[0] ?? "")}. If that is no row, take it out, or name it in the source: skip: {${first}: ${asConfigText(cells[0] ?? "")}}.`
@@ -83,12 +76,12 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
 /** A cell as a config may hold it, so that the line that is printed is right as it stands: unseen characters as escapes. */
 const asConfigText = (cell: string): string => escapeUnseen(JSON.stringify(cell));
 
-function columnName({ header }: KnownTable, index: number): string {
-  const name = header?.[index]?.trim();
+function columnName({ header }: TableForm, index: number): string {
+  const name = header[index]?.trim();
   return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
 }
 
-const shownDelimiter = ({ delimiter }: KnownTable): string => (delimiter === "\t" ? "TAB" : (delimiter ?? ","));
+const shownDelimiter = ({ delimiter }: TableForm): string => (delimiter === "\t" ? "TAB" : delimiter);
 
 /**
  * Whether a quoted cell looks like rows of its table: a lone quote that another one closes rows later hides them. Its first line

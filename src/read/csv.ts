@@ -1,25 +1,15 @@
 /** Tables: their header, and each record as a row. */
 
 import { fold } from "../actions/nearest.ts";
-import { GUARDED_COLUMN, REASON_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
-import { Failure } from "../failure.ts";
-import { cleanText } from "../text.ts";
-import { cellCountRow, faultRow, headerAgainRow, holdsRows, type KnownTable } from "./csv-problems.ts";
+import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
+import { cellCountRow, faultRow, headerAgainRow, holdsRows } from "./csv-problems.ts";
 import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
-import {
-  CellsRow,
-  fitted,
-  type Row,
-  type RowParser,
-  rowTooLong,
-  type TableText,
-  type UnevenRows,
-  wholeCells,
-} from "./row.ts";
-import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
+import { CellsRow, fitted, type Row, rowTooLong, type TableForm, type UnevenRows, wholeCells } from "./row.ts";
+import { LF, MAX_ROW_BYTES } from "./row-bytes.ts";
+import type { RowParser } from "./row-reader.ts";
 
 export interface CsvOptions {
-  /** One ASCII character; detected from the header when absent. */
+  /** One ASCII character, and not the quote; detected from the header when absent. */
   readonly delimiter?: string | undefined;
   /**
    * The physical line on which the header begins, from 1; what stands above it is passed over. Of a table that has `none`,
@@ -29,8 +19,6 @@ export interface CsvOptions {
   readonly dialect?: DeclaredDialect | undefined;
 }
 
-const QUOTE = 0x22;
-const CR = 13;
 /** `sep=;`, also in quotes, or with the delimiters that a spreadsheet adds. */
 const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
 
@@ -50,16 +38,12 @@ export class CsvParser implements RowParser {
   #table: Table | undefined;
   headerLine: number | undefined;
   wanted: readonly boolean[] | undefined;
-  stopped = false;
-  /** Bytes of a row that has not ended yet, and the line on which it begins. */
-  #carry: Buffer = EMPTY;
   #line = 1;
 
   constructor({ delimiter, headerLine = 1, dialect = {} }: CsvOptions = {}) {
     this.#hasHeader = headerLine !== "none";
     this.#headerLineWanted = headerLine === "none" ? 1 : headerLine;
     this.#delimiter = delimiter;
-    if (delimiter !== undefined) refuseDelimiter(delimiter);
     this.#dialect = dialect;
   }
 
@@ -81,83 +65,64 @@ export class CsvParser implements RowParser {
   }
 
   get lineEnds(): number {
-    return this.#line - 1 + lineEndsIn(this.#carry);
+    return this.#line - 1;
   }
 
-  take(block: Buffer): Row[] {
-    return this.stopped || block.length === 0 ? [] : this.#read(block, false);
+  read(bytes: Buffer, isEnd: boolean, rows: Row[]): number {
+    let at = this.#table === undefined ? this.#readHeader(bytes, isEnd, rows) : 0;
+    if (this.#table !== undefined) at += this.#readRows(bytes.subarray(at), this.#table, isEnd, rows);
+    // The last byte may be the CR of its line end.
+    if (rows.length === 0 && bytes.length - at > MAX_ROW_BYTES + 1)
+      rows.push(rowTooLong(this.#line, bytes.subarray(at)));
+    return at;
   }
 
-  end(): Row[] {
-    return this.stopped ? [] : this.#read(EMPTY, true);
-  }
-
-  #read(block: Buffer, isEnd: boolean): Row[] {
-    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
-    return this.#table === undefined ? this.#readHeader(bytes, isEnd) : this.#readRows(bytes, this.#table, isEnd);
-  }
-
-  #stopAt(row: Row): Row[] {
-    this.stopped = true;
-    this.#carry = EMPTY;
-    return [row];
-  }
-
-  /** Passes over titles and blank lines to the header, learns the dialect from it, and reads on. */
-  #readHeader(bytes: Buffer, isEnd: boolean): Row[] {
+  /** Passes over titles and blank lines to the header, and learns the dialect from it; gives the place behind it. */
+  #readHeader(bytes: Buffer, isEnd: boolean, rows: Row[]): number {
     let at = 0;
     while (this.#line < this.#headerLineWanted) {
       const end = bytes.indexOf(LF, at); // quotes above the header mean nothing
-      if (end === -1 && !isEnd) return this.#waitForEnd(bytes.subarray(at));
-      const title = bytes.toString("utf8", at, end === -1 ? bytes.length : end);
-      // A rejects file of the source has no titles.
-      if (this.#line === 1 && title.includes(REASON_COLUMN)) break;
-      if (end === -1) return this.#waitForEnd(EMPTY);
-      this.#declaresDelimiter(title);
+      if (end === -1) return isEnd ? bytes.length : at;
+      this.#declaresDelimiter(bytes.toString("utf8", at, end));
       this.#line += 1;
       at = end + 1;
     }
     const records = new CsvRecords(bytes.subarray(at), this.#line, this.#dialectBy(","), isEnd);
     while (records.next()) {
       const text = records.raw.toString();
-      if (this.#declaresDelimiter(text)) continue;
+      if (text.trim() === "" || this.#declaresDelimiter(text)) continue;
       this.#line = records.line;
-      const dialect = this.#dialectBy(detectDelimiter(text));
-      return this.#acceptHeader(bytes.subarray(at + records.start), dialect, isEnd);
+      const from = at + records.start;
+      return from + this.#acceptHeader(bytes.subarray(from), this.#dialectBy(detectDelimiter(text)), isEnd, rows);
     }
     this.#line = records.atLine;
-    return this.#waitForEnd(bytes.subarray(at + records.at));
+    return at + records.at;
   }
 
   #dialectBy(delimiter: string): CsvDialect {
     return { ...this.#dialect, delimiter: this.#delimiter ?? delimiter };
   }
 
-  /** Takes the record at the beginning of `bytes` for the header, and reads on. */
-  #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean): Row[] {
+  /** Takes the record at the beginning of `bytes` for the header. */
+  #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean, rows: Row[]): number {
     const record = new CsvRecords(bytes, this.#line, dialect, isEnd);
-    if (!record.next()) return this.#waitForEnd(bytes);
+    if (!record.next()) return 0;
     const { raw, line, fault } = record;
-    const known = { header: undefined, delimiter: dialect.delimiter };
-    if (raw.length > MAX_ROW_BYTES) return this.#stopAt(rowTooLong(line, raw, false));
-    if (fault !== undefined) return this.#stopAt(faultRow(known, raw, line, { ...fault, bordersKnown: false }));
+    const { delimiter } = dialect;
+    if (raw.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, raw));
+    else if (fault !== undefined)
+      rows.push(faultRow({ header: [], delimiter, dialect }, raw, line, { ...fault, bordersKnown: false }));
+    if (rows.length > 0) return 0;
     const cells = record.cells();
-    if (!this.#hasHeader && !cells.includes(REASON_COLUMN)) {
+    if (!this.#hasHeader) {
       const names = Array.from(cells.keys(), (at) => String(at + 1));
       this.#table = new Table(names, dialect, false);
-      return this.#readRows(bytes, this.#table, isEnd);
+      return 0;
     }
     this.#table = new Table(cells, dialect);
     this.headerLine = line;
     this.#line = record.atLine;
-    return this.#readRows(bytes.subarray(record.at), this.#table, isEnd);
-  }
-
-  /** Keeps the beginning of a row, a copy: the block may be reused, and a few bytes must not keep it in memory. */
-  #waitForEnd(open: Buffer): Row[] {
-    this.#carry = open.length === 0 ? EMPTY : Buffer.from(open);
-    // The last byte may be the CR of its line end.
-    return open.length > MAX_ROW_BYTES + 1 ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
+    return record.at;
   }
 
   #declaresDelimiter(text: string): boolean {
@@ -168,20 +133,16 @@ export class CsvParser implements RowParser {
     return true;
   }
 
-  /** Reads the rows that end in `bytes`. */
-  #readRows(bytes: Buffer, table: Table, isEnd: boolean): Row[] {
-    const rows: Row[] = [];
+  #readRows(bytes: Buffer, table: Table, isEnd: boolean, rows: Row[]): number {
     const records = new CsvRecords(bytes, this.#line, table.dialect, isEnd);
     while (records.next()) {
       if (table.header.length > 1 && isBlankLine(records)) continue;
       const row = table.rowOf(records, this.wanted);
       rows.push(row);
-      this.stopped = row.kind === "malformed" && !row.bordersKnown;
-      if (this.stopped) return rows;
+      if (row.kind === "malformed" && !row.bordersKnown) return records.at;
     }
     this.#line = records.atLine;
-    rows.push(...this.#waitForEnd(bytes.subarray(records.at)));
-    return rows;
+    return records.at;
   }
 }
 
@@ -189,7 +150,7 @@ const isBlankLine = (records: CsvRecords): boolean =>
   records.fault === undefined && records.count === 1 && records.cells()[0]?.trim() === "";
 
 /** A table whose header is known. */
-class Table implements TableText, KnownTable {
+class Table implements TableForm {
   readonly header: readonly string[];
   readonly dialect: CsvDialect;
   readonly delimiter: string;
@@ -208,17 +169,13 @@ class Table implements TableText, KnownTable {
     this.#names = new Set(hasHeader ? this.header.map(fold).filter((name) => name !== "") : []);
   }
 
-  get columns(): number {
-    return this.header.length;
-  }
-
   /** The row that a record is. */
   rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
     const { line, count, fault } = records;
-    if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
+    if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes);
     if (fault !== undefined) return faultRow(this, records.bytes, line, fault);
-    this.#padding ??= count - this.columns;
-    if (count !== this.columns && !this.#differsAtEnd(records))
+    this.#padding ??= count - this.header.length;
+    if (count !== this.header.length && !this.#differsAtEnd(records))
       return cellCountRow(this, records.bytes, line, records.cells());
     const raw = records.text;
     const text = records.asRfc(raw);
@@ -228,7 +185,7 @@ class Table implements TableText, KnownTable {
     }
     const cells = this.isGuarded
       ? wholeCells(text, this).map((cell) => cell.trim())
-      : fitted(records.trimmed(raw, wanted), this.columns);
+      : fitted(records.trimmed(raw, wanted), this.header.length);
     if (raw.includes("\n") && holdsRows(records.cells(), this.delimiter)) this.#noteUneven("hiding", line);
     return new CellsRow(line, cells, text, this);
   }
@@ -243,7 +200,8 @@ class Table implements TableText, KnownTable {
 
   /** Whether all cells that the row has more than the header are empty, or the one that it has less has no name. */
   #differsAtEnd(records: CsvRecords): boolean {
-    const { columns, header } = this;
+    const { header } = this;
+    const columns = header.length;
     const cells = records.cells().map((cell) => cell.trim());
     const isPadded = cells.length > columns && cells.slice(columns).every((cell) => cell === "");
     // Where not all rows are padded alike, 12,50 without quotes before an empty last cell looks the same.
@@ -275,12 +233,4 @@ export function detectDelimiter(headerText: string): string {
   const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length }));
   const [first, second] = counts.sort((one, other) => other.count - one.count);
   return first !== undefined && first.count > (second?.count ?? 0) ? first.delimiter : ",";
-}
-
-function refuseDelimiter(text: string): void {
-  const code = text.charCodeAt(0);
-  if (text.length === 1 && code < 0x80 && ![LF, CR, 0, QUOTE].includes(code)) return;
-  throw new Failure("usage", `The delimiter "${cleanText(text, 20)}" of a CSV file can't be used.`, {
-    hint: "It is one ASCII character, and not the quote.",
-  });
 }

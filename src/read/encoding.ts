@@ -49,6 +49,7 @@ interface DecodeOptions {
   readonly lineEnds: () => number;
   /** Rejects are UTF-8, whatever encoding is named. */
   readonly isRejects?: boolean;
+  readonly watch?: Utf8Watch | undefined;
 }
 
 /**
@@ -66,9 +67,11 @@ export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOpti
     return text;
   };
   for await (const block of blocks) {
+    options.watch?.take(block);
     const text = checked(decode(block, false));
     if (text.length > 0) yield text;
   }
+  options.watch?.end();
   const last = checked(decode(EMPTY, true));
   if (last.length > 0) yield last;
 }
@@ -132,19 +135,17 @@ function noCharacter({ encoding, name, lineEnds }: DecodeOptions, block: Buffer,
   });
 }
 
+/** Where the bytes stop being UTF-8. */
+function firstInvalid(bytes: Buffer): number {
+  const replaced = Buffer.from(bytes.toString());
+  const different = bytes.findIndex((byte, at) => byte !== replaced[at]);
+  return completeLength(bytes.subarray(0, different));
+}
+
 function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, offset: number): Failure {
-  // The longest beginning that is valid; an invalid beginning stays invalid whatever follows, so halving finds it.
-  let valid = 0;
-  let invalid = bytes.length + 1;
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >>> 1;
-    const beginning = bytes.subarray(0, middle);
-    if (isUtf8(beginning.subarray(0, completeLength(beginning)))) valid = middle;
-    else invalid = middle;
-  }
-  const at = completeLength(bytes.subarray(0, valid));
+  const at = firstInvalid(bytes);
   const what =
-    invalid > bytes.length
+    at === completeLength(bytes)
       ? "a character is cut off"
       : `byte 0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, "0")}`;
   const line = lineEnds() + lineEndsIn(bytes.subarray(0, at)) + 1;
@@ -197,9 +198,6 @@ function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul:
   });
 }
 
-/** More are not counted. */
-const MOST_COUNTED = 100;
-
 /**
  * Whether a text that is read in another encoding is valid UTF-8: of a legacy encoding that is next to impossible by chance.
  * Looks at the bytes as they are stored, up to the first one that is not UTF-8.
@@ -230,7 +228,7 @@ export class Utf8Watch {
       line: this.#line() + text.slice(0, at).split("\n").length - 1,
       cell: cellAround(sample, at - from),
     };
-    if (this.characters < MOST_COUNTED) this.characters += text.replace(/[\0-\x7f]+/g, "").length;
+    this.characters += text.replace(/[\0-\x7f]+/g, "").length;
   }
 
   /** The text has ended. */

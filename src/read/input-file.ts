@@ -1,10 +1,10 @@
 /** The files that a command reads, and the forms that they may have. */
 
+import type { Compression } from "../actions/file-names.ts";
 import { cleanText } from "../text.ts";
 
 export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];
-export type Compression = "none" | "gz" | "zst";
 
 /** One file to read, as the command line named it. */
 export interface InputFile {
@@ -14,7 +14,7 @@ export interface InputFile {
   readonly name: string;
   /** `detect`: standard input without `--format`; its first character decides when it is opened. */
   readonly format: InputFormat | "detect";
-  readonly compression: Compression;
+  readonly compression: Compression | "none";
   readonly fromGlob: boolean;
   /** Its first line shows columns of rejects: it is a rejects file, whatever it is called. */
   readonly isRejects?: boolean;

@@ -9,8 +9,9 @@ import { bomEncoding, decodeForMessage, resolveEncoding, toUtf8, Utf8Watch } fro
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
-import type { Row, RowParser, UnevenRows } from "./row.ts";
+import type { Row, UnevenRows } from "./row.ts";
 import { EMPTY } from "./row-bytes.ts";
+import { type RowParser, RowReader } from "./row-reader.ts";
 
 /** Few, so that what a row leaves is garbage before V8 looks: what still lives then is copied. */
 const ROWS_PER_BATCH = 200;
@@ -46,8 +47,8 @@ export class Input implements AsyncDisposable {
   readonly format: InputFormat;
   /** Canonical name of the encoding it is read in. */
   readonly encoding: string;
-  /** There is nothing in it, or nothing but blanks. */
-  isEmpty = false;
+  /** As far as it was read, there is nothing in it but blanks. */
+  isEmpty = true;
   /** The last line, where it lacks its line end; known when the batches have ended. */
   unendedLine: number | undefined;
   /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
@@ -55,6 +56,7 @@ export class Input implements AsyncDisposable {
   readonly #source: ByteSource;
   readonly #options: OpenInputOptions;
   readonly #parser: RowParser;
+  readonly #reader: RowReader;
   /** The text in UTF-8. */
   readonly #blocks: AsyncGenerator<Buffer, void>;
   #lastByte: number | undefined;
@@ -76,16 +78,16 @@ export class Input implements AsyncDisposable {
     this.#options = options;
     // Rejects are UTF-8 and RFC 4180, whatever a source or a flag says of what they come from, and without a byte order mark too.
     const isRejects = showRejects(firstNames(head.toString("latin1")));
-    const csv = { ...options.csv, ...(isRejects && { dialect: undefined }) };
+    const csv = isRejects ? { delimiter: options.csv?.delimiter } : options.csv;
     this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
     const { encoding } = this;
     this.format = file.format === "detect" ? formatOf(decodeForMessage(head, encoding)) : file.format;
     const name = shownName(file);
-    const parser = FORMATS[this.format].parser({ ...csv, rows: options.rows, name });
-    this.#parser = parser;
-    if (encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => parser.lineEnds + 1);
-    const lineEnds = (): number => parser.lineEnds;
-    this.#blocks = toUtf8(watched(head, rest, this.asUtf8), { encoding, name, lineEnds, isRejects });
+    this.#parser = FORMATS[this.format].parser({ ...csv, rows: options.rows, name });
+    this.#reader = new RowReader(this.#parser);
+    const lineEnds = (): number => this.#reader.lineEnds;
+    if (encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
+    this.#blocks = toUtf8(behind(head, rest), { encoding, name, lineEnds, isRejects, watch: this.asUtf8 });
   }
 
   /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
@@ -116,46 +118,38 @@ export class Input implements AsyncDisposable {
     return this.#source.bytesRead;
   }
 
-  /** Hex SHA-256 of the input as stored. Throws before the batches have ended. */
+  /** Hex SHA-256 of the input as stored. Final when the batches have ended. */
   get sha256(): string {
-    const { sha256 } = this.#source;
-    if (sha256 === undefined) throw new Failure("internal", `${shownName(this.file)} has not been read to its end.`);
-    return sha256;
+    return this.#source.sha256;
   }
 
   /** Reads until the header is known, or where the list of rows begins. Called once, before the batches. */
   async readHeader(): Promise<void> {
     const parser = this.#parser;
-    let head = await this.#next();
-    // Blanks beyond the first block are read as any text.
-    if (head?.every((byte) => byte <= 0x20) === true) {
-      const after = await this.#next();
-      head = after && Buffer.concat([head, after]);
-    }
-    this.isEmpty = head === undefined;
-    this.#hasEnded = this.isEmpty;
-    if (head !== undefined) this.#rows = parser.take(head);
-    while (!parser.hasBegun && !parser.stopped && !this.#hasEnded) await this.#advance();
+    do await this.#advance();
+    while (!parser.hasBegun && !this.#reader.stopped && !this.#hasEnded);
     const { headerLine, delimiter } = this.#options.csv ?? {};
     const { header, headerLine: line = 1 } = parser;
     if (header !== undefined && headerLine === undefined && !showRejects(header))
       refuseStrangeHeader(this.file, { header, line, isSplitAsDeclared: delimiter !== undefined }, this.#rows[0]);
-    if (!parser.hasBegun && FORMATS[this.format].isOfLines && typeof headerLine === "number" && parser.lineEnds > 0)
+    if (
+      !parser.hasBegun &&
+      FORMATS[this.format].isOfLines &&
+      typeof headerLine === "number" &&
+      this.#reader.lineEnds > 0
+    )
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
   }
 
-  async #next(): Promise<Buffer | undefined> {
-    const { value: block } = await this.#blocks.next();
-    if (block !== undefined && block.length > 0) this.#lastByte = block.at(-1);
-    return block ?? undefined;
-  }
-
   async #advance(): Promise<void> {
-    const block = await this.#next();
+    const { value: block } = await this.#blocks.next();
     this.#hasEnded = block === undefined;
-    this.#rows = block === undefined ? this.#parser.end() : this.#parser.take(block);
+    this.#rows = this.#reader.take(block ?? undefined);
+    if (block === undefined) return;
+    this.isEmpty &&= block.every((byte) => byte <= BLANK);
+    this.#lastByte = block.at(-1);
   }
 
   /**
@@ -170,26 +164,20 @@ export class Input implements AsyncDisposable {
         await setImmediate();
         this.#options.signal?.throwIfAborted();
       }
-      if (this.#hasEnded || this.#parser.stopped === true) break;
+      if (this.#hasEnded || this.#reader.stopped) break;
       await this.#advance();
     }
     const isUnended = this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
     // A JSON array ends with its bracket and needs no line end.
-    if (this.#hasEnded && this.#parser.stopped === false && FORMATS[this.format].isOfLines && isUnended) {
-      this.unendedLine = this.#parser.lineEnds + 1;
+    if (this.#hasEnded && !this.#reader.stopped && FORMATS[this.format].isOfLines && isUnended) {
+      this.unendedLine = this.#reader.lineEnds + 1;
     }
-    await this.drain();
+    if (this.#reader.stopped) await this.#source.drain();
   }
 
   /** Of a file that somebody else reads to its end: throws a usage failure when it is not as it was when this was opened. */
   async refuseChanged(): Promise<void> {
     await this.#source.refuseChanged();
-  }
-
-  /** Reads to the end, for size and SHA-256 only. */
-  async drain(): Promise<void> {
-    await this.#blocks.return();
-    await this.#source.drain();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -198,18 +186,10 @@ export class Input implements AsyncDisposable {
   }
 }
 
+const BLANK = 0x20;
 const LINE_ENDS: readonly number[] = [10, 13];
 
-async function* watched(
-  head: Buffer,
-  rest: AsyncGenerator<Buffer, void>,
-  watch: Utf8Watch | undefined,
-): AsyncGenerator<Buffer, void> {
-  watch?.take(head);
+async function* behind(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   yield head;
-  for await (const block of rest) {
-    watch?.take(block);
-    yield block;
-  }
-  watch?.end();
+  yield* rest;
 }

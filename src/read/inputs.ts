@@ -2,6 +2,7 @@ import { type Dirent, readdir as readDirectory } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
+import { compressionOf, PACKED_ENDINGS, unpackedName } from "../actions/file-names.ts";
 import { nearest } from "../actions/nearest.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
@@ -102,19 +103,17 @@ const exists = async (path: string): Promise<boolean> => (await stat(path).catch
 
 function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
   if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
-  const [, stem = "", packed] = /^(.*?)(?:\.(gz|zst))?$/is.exec(basename(name)) ?? [];
-  const extension = /\.([^.]+)$/.exec(stem)?.[1]?.toLowerCase() ?? "";
+  const extension = /\.([^.]+)$/.exec(unpackedName(basename(name)))?.[1]?.toLowerCase() ?? "";
   const format = inputFormat ?? FORMAT_OF_EXTENSION.get(extension);
   if (format === undefined && ARCHIVES.includes(extension))
     throw new Failure("usage", `${shownName({ name })} is an archive, which can't be read.`, {
-      hint: "Unpack it first. Only .gz and .zst are unpacked while they are read.",
+      hint: `Unpack it first. Only ${PACKED_ENDINGS.join(" and ")} are unpacked while they are read.`,
     });
   if (format === undefined)
     throw new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
       hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.join(", ")}.`,
     });
-  const compression = (packed?.toLowerCase() ?? "none") as InputFile["compression"]; // as the pattern says
-  return { path: resolve(cwd, name), name, format, compression, fromGlob };
+  return { path: resolve(cwd, name), name, format, compression: compressionOf(name) ?? "none", fromGlob };
 }
 
 /** The same for all names of one file, links included. Throws when the name is not a file's. */

@@ -1,9 +1,10 @@
-import { JSON_BYTES } from "../actions/json.ts";
+import { JSON_BYTES, stringEnd } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { CUT_OFF, toObjectRow } from "./json-row.ts";
-import { malformed, type Row, type RowParser, rawText, rowTooLong } from "./row.ts";
-import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
+import { malformed, type Row, rowTooLong } from "./row.ts";
+import { LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
+import type { RowParser } from "./row-reader.ts";
 
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
 
@@ -34,120 +35,100 @@ export class HoldsLists extends Failure {
 export class JsonArrayParser implements RowParser {
   readonly #name: string;
   readonly #wanted: string | undefined;
-  readonly #finder: ListFinder;
-  #isInList = false;
-  /** What begins something whose end is still to come. */
-  #carry: Buffer = EMPTY;
-  /** Line ends before that. */
-  #lineEnds = 0;
+  readonly #document: DocumentWalk;
   #items = 0;
+  lineEnds = 0;
   hasBegun = false;
-  stopped = false;
 
   constructor({ name = "The input", rows }: JsonOptions = {}) {
     this.#name = name;
     this.#wanted = rows;
-    this.#finder = new ListFinder(rows);
+    this.#document = new DocumentWalk(rows);
   }
 
-  get lineEnds(): number {
-    return this.#lineEnds + lineEndsIn(this.#carry);
-  }
-
-  take(block: Buffer): Row[] {
-    return this.#read(this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]), false);
-  }
-
-  end(): Row[] {
-    return this.#read(this.#carry, true);
-  }
-
-  #read(bytes: Buffer, isEnd: boolean): Row[] {
-    const rows: Row[] = [];
-    let at = 0;
-    while (!this.stopped) {
-      at = this.#passBlanks(bytes, at);
-      if (at === bytes.length) break;
-      const next = this.#isInList ? this.#item(bytes, at, isEnd, rows) : this.#outside(bytes, at, isEnd, rows);
-      if (next === undefined) break;
-      at = next;
+  read(bytes: Buffer, isEnd: boolean, rows: Row[]): number {
+    const document = this.#document;
+    let at = this.#passBlanks(bytes, 0);
+    while (at < bytes.length && document.place !== "behind") {
+      const next = document.place === "list" ? this.#item(bytes, at, isEnd, rows) : this.#walk(bytes, at);
+      if (next === undefined) return at;
+      at = this.#passBlanks(bytes, next);
     }
-    if (isEnd && !this.stopped) this.#refuseEnd(rows);
-    this.#carry = this.stopped ? EMPTY : Buffer.from(bytes.subarray(at));
-    return rows;
+    if (at < bytes.length) this.#refuseMore(bytes[at], rows);
+    else if (isEnd) this.#refuseEnd(rows);
+    return at;
   }
 
   #passBlanks(bytes: Buffer, from: number): number {
     let at = from;
-    for (; isWhite(bytes[at]); at += 1) if (bytes[at] === LF) this.#lineEnds += 1;
+    for (; isWhite(bytes[at]); at += 1) if (bytes[at] === LF) this.lineEnds += 1;
     return at;
   }
 
-  /** Goes on to the list of rows and, behind that, to the end of the document; gives the place behind what it read. */
-  #outside(bytes: Buffer, from: number, isEnd: boolean, rows: Row[]): number | undefined {
-    const byte = bytes[from];
-    const finder = this.#finder;
-    if (finder.isClosed) {
-      if (!this.hasBegun) throw this.#withoutList(byte === OPEN_OBJECT);
-      const end = bytes.indexOf(LF, from);
-      if (end === -1 && !isEnd && bytes.length - from <= MAX_ROW_BYTES) return undefined;
-      const message = `There is more after the ] that ends the array (line ${this.#lineEnds + 1}). Nothing after it was read.`;
-      const rest = bytes.subarray(from, end === -1 ? bytes.length : end);
-      this.#fail(rows, message, "A .json file is one array; for one object per line use .ndjson.", rest);
-      return undefined;
-    }
-    if (!finder.hasBegun && byte !== OPEN_LIST && byte !== OPEN_OBJECT)
+  /** Goes on to the list of rows or to the end of the document; gives the place behind what it read. */
+  #walk(bytes: Buffer, from: number): number {
+    const document = this.#document;
+    if (document.place === "before" && bytes[from] !== OPEN_LIST && bytes[from] !== OPEN_OBJECT)
       throw new Failure("usage", `${this.#name} is not JSON: it begins with neither [ nor {.`, { hint: WHAT_IT_IS });
-    const at = finder.find(bytes, from);
-    this.#isInList = at !== undefined && !finder.isClosed;
-    if (this.#isInList && this.hasBegun)
+    const at = document.walk(bytes, from);
+    if (document.place === "list" && this.hasBegun)
       throw new Failure("usage", `${this.#name} holds the list ${this.#wanted} twice.`, { hint: "Export it again." });
-    this.hasBegun ||= this.#isInList;
-    this.#lineEnds += lineEndsIn(bytes.subarray(from, at));
-    return at ?? bytes.length;
+    this.hasBegun ||= document.place === "list";
+    this.lineEnds += lineEndsIn(bytes.subarray(from, at));
+    return at;
   }
 
-  /** Takes the item at a place; gives the place behind the comma or bracket that follows. */
+  /** Takes the item at a place; gives the place behind the comma or bracket that follows, undefined where the reading ends. */
   #item(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
     const end = endOfItem(bytes, at);
     const item = withoutBlanks(bytes.subarray(at, end));
     if (item.length > MAX_ROW_BYTES) {
-      rows.push(rowTooLong(this.#items, item, false));
-      this.stopped = true;
-    } else if (item.length > 0 && (end !== undefined || isEnd)) {
-      const row = toObjectRow(item, this.#items, { firstLine: this.#lineEnds + 1, isCut: end === undefined });
-      rows.push(row);
-      this.stopped = row.kind === "malformed" && !row.bordersKnown;
-    } else if (end !== undefined && (this.#items > 0 || bytes[end] === COMMA))
-      this.#fail(rows, `There is no item before this (line ${this.#lineEnds + 1}).`, "Remove the comma.");
+      rows.push(rowTooLong(this.#items, item));
+      return undefined;
+    }
     if (end === undefined && !isEnd) return undefined;
+    if (item.length > 0) {
+      const row = toObjectRow(item, this.#items, { firstLine: this.lineEnds + 1, isCut: end === undefined });
+      rows.push(row);
+      if (row.kind === "malformed" && !row.bordersKnown) return undefined;
+    } else if (this.#items > 0 || bytes[at] === COMMA) {
+      this.#fail(rows, `There is no item before this (line ${this.lineEnds + 1}).`, "Remove the comma.");
+      return undefined;
+    }
     this.#items += 1;
-    this.#lineEnds += lineEndsIn(bytes.subarray(at, end));
-    this.#isInList = end === undefined || bytes[end] === COMMA;
-    if (!this.#isInList) this.#finder.leaveList();
-    return end === undefined ? bytes.length : end + 1;
+    this.lineEnds += lineEndsIn(bytes.subarray(at, end));
+    if (end === undefined) return bytes.length;
+    if (bytes[end] === CLOSE_LIST) this.#document.leaveList();
+    return end + 1;
+  }
+
+  /** @param byte the first behind the document. */
+  #refuseMore(byte: number | undefined, rows: Row[]): void {
+    if (!this.hasBegun) throw this.#withoutList(byte === OPEN_OBJECT);
+    const message = `There is more after the ] that ends the array (line ${this.lineEnds + 1}). Nothing after it was read.`;
+    this.#fail(rows, message, "A .json file is one array; for one object per line use .ndjson.");
   }
 
   #refuseEnd(rows: Row[]): void {
-    const finder = this.#finder;
-    if (!finder.hasBegun || (this.hasBegun && finder.isClosed)) return;
+    const { place } = this.#document;
+    if (place === "before" || (place === "behind" && this.hasBegun)) return;
     if (!this.hasBegun) throw this.#withoutList(false);
-    const missing = this.#isInList ? "] that ends the array" : "} that ends its object";
+    const missing = place === "list" ? "] that ends the array" : "} that ends its object";
     this.#fail(rows, `The file ends here, without the ${missing}.`, CUT_OFF);
   }
 
   /** Nothing is read behind that. */
-  #fail(rows: Row[], message: string, hint: string, bytes: Buffer = EMPTY): void {
-    rows.push(malformed(this.#items, rawText(bytes), false, { rule: "json-invalid", message, hint }));
-    this.stopped = true;
+  #fail(rows: Row[], message: string, hint: string): void {
+    rows.push(malformed(this.#items, "", false, { rule: "json-invalid", message, hint }));
   }
 
   /** @param isOfLines another object follows the first. */
   #withoutList(isOfLines: boolean): Failure {
-    const { keys, lists, isClosed } = this.#finder;
+    const { keys, lists, place } = this.#document;
     const [first, ...others] = Array.from(lists, (list) => cleanText(list, 100));
     const fail = (what: string, hint: string) => new Failure("usage", `${this.#name} ${what}.`, { hint });
-    if (!isClosed) return fail("ends inside its first object", "It may have been cut off: write or copy it again.");
+    if (place !== "behind")
+      return fail("ends inside its first object", "It may have been cut off: write or copy it again.");
     if (isOfLines)
       return fail("has one JSON object per line, not one array", "Name it .ndjson, or add --format ndjson.");
     if (keys.has("action") && keys.has("data"))
@@ -177,9 +158,8 @@ function endOfItem(bytes: Buffer, from: number): number | undefined {
   let depth = 0;
   for (let at = from; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === QUOTE) {
-      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
-    } else if (depth <= 0 && (byte === COMMA || byte === CLOSE_LIST)) return at;
+    if (byte === QUOTE) at = stringEnd(bytes, at);
+    else if (depth <= 0 && (byte === COMMA || byte === CLOSE_LIST)) return at;
     else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
     else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
   }
@@ -192,15 +172,14 @@ const LONGEST_KEY = 100;
 /** Rows lie in lists that are not deeper than this. */
 const DEEPEST = 8;
 
-/** Walks down the objects of a JSON document to a list of rows. Nothing of the document is kept. */
-class ListFinder {
+/** Walks through a JSON document, but for the items of its list of rows. Nothing of the document is kept. */
+class DocumentWalk {
+  /** Before the document, in objects around the list, in the list, or behind the document. */
+  place: "before" | "around" | "list" | "behind" = "before";
   /** Paths of the lists that hold objects, such as `data` and `result.items`. */
   readonly lists = new Set<string>();
   /** Keys of the document itself. */
   readonly keys = new Set<string>();
-  hasBegun = false;
-  /** Behind the bracket that ends the document. */
-  isClosed = false;
   readonly #wanted: string | undefined;
   /** The keys that lead to where it is: one for each object that is open. */
   readonly #path: string[] = [];
@@ -215,9 +194,9 @@ class ListFinder {
     this.#wanted = wanted;
   }
 
-  /** The place behind the `[` of the wanted list or behind the document; undefined where neither is in the bytes. */
-  find(bytes: Buffer, from: number): number | undefined {
-    this.hasBegun = true;
+  /** Gives the place behind the `[` of the list or behind the document; the end of the bytes where neither is in them. */
+  walk(bytes: Buffer, from: number): number {
+    this.place = "around";
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
       if (this.#isInString) this.#takeOfString(byte);
@@ -225,14 +204,15 @@ class ListFinder {
         this.#isInString = true;
         this.#text = [];
       } else if (this.#inside > 0) this.#takeInside(byte);
-      else if (this.#take(byte)) return at + 1;
+      else this.#take(byte);
+      if (this.place !== "around") return at + 1;
     }
-    return undefined;
+    return bytes.length;
   }
 
-  /** The wanted list has ended. */
+  /** The list has ended. */
   leaveList(): void {
-    this.isClosed = this.#path.length === 0;
+    this.place = this.#path.length === 0 ? "behind" : "around";
   }
 
   #takeOfString(byte: number): void {
@@ -250,16 +230,15 @@ class ListFinder {
     }
   }
 
-  /** Whether that is what was looked for, or the end. */
-  #take(byte: number): boolean {
+  #take(byte: number): void {
     if (byte === COLON) this.#takeKey();
     else if (byte === OPEN_OBJECT && this.#path.length < DEEPEST) this.#path.push("");
     else if (byte === CLOSE_OBJECT) {
       this.#path.pop();
-      this.isClosed = this.#path.length === 0;
-    } else if (byte === OPEN_LIST && (this.#path.length === 0 || this.#path.join(".") === this.#wanted)) return true;
+      if (this.#path.length === 0) this.place = "behind";
+    } else if (byte === OPEN_LIST && (this.#path.length === 0 || this.#path.join(".") === this.#wanted))
+      this.place = "list";
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) this.#inside = 1;
-    return this.isClosed;
   }
 
   #takeKey(): void {

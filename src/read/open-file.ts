@@ -1,6 +1,6 @@
 /** Files, pipes and terminals opened for reading, so that a signal ends every wait for them. */
 
-import { type BigIntStats, close, constants, fstat, open, ReadStream, read } from "node:fs";
+import { type BigIntStats, close, constants, createReadStream, fstat, open, ReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -9,17 +9,14 @@ import { promisify } from "node:util";
 import { errorCode, Failure } from "../failure.ts";
 import { shownName } from "./input-file.ts";
 
-const [openFd, closeFd, fstatFd, readFd] = [promisify(open), promisify(close), promisify(fstat), promisify(read)];
+const [openFd, closeFd, fstatFd] = [promisify(open), promisify(close), promisify(fstat)];
 
-const BLOCK_BYTES = 64 * 1024;
-/** Room for what a file may have grown by since it was opened, so that its end is seen without another buffer. */
-const GROWN_BYTES = 4 * 1024;
 /** Pipes give a few KiB at a time; parsing such crumbs one by one costs more than gathering them. */
 const LEAST_BLOCK_BYTES = 32 * 1024;
 
 export interface OpenedFile extends AsyncDisposable {
-  /** The next bytes, up to 64 KiB of them; undefined at the end. One call at a time. Ends with the signal's reason or an AbortError. */
-  read(): Promise<Buffer | undefined>;
+  /** Blocks of 32 KiB or more, but for the last. They end with the signal's reason. */
+  readonly blocks: AsyncGenerator<Buffer, void>;
   /** Size as stored; 0 where that is not known, as for a pipe. */
   readonly size: number;
   /** Where it is a file. */
@@ -36,124 +33,86 @@ export async function openFile(path: string, signal?: AbortSignal): Promise<Open
   try {
     const found = await fstatFd(fd, { bigint: true });
     if (found.isDirectory()) throw Object.assign(new Error("EISDIR: is a directory"), { code: "EISDIR" });
-    if (found.isFIFO()) return openedStream(new Socket({ fd, readable: true, writable: false }), signal, undefined);
-    if (isatty(fd)) return openedStream(new TerminalStream(fd), signal, undefined);
-    return openedFd(fd, found, path, signal);
+    const watched = found.isFile() ? { before: found, look: () => statAt(path) } : undefined;
+    return opened(streamOf(fd, found, path), signal, watched, Number(found.size));
   } catch (cause) {
     await closeFd(fd);
     throw cause;
   }
 }
 
-/** What comes from an open stream, such as standard input. It may be a file that a shell opened. */
+function streamOf(fd: number, found: BigIntStats, path: string): Readable {
+  if (found.isFIFO()) return new Socket({ fd, readable: true, writable: false });
+  if (isatty(fd)) return new TerminalStream(fd);
+  // From a place of its own: where the descriptor stands is nothing to rely on.
+  return createReadStream(path, { fd, ...(found.isFile() && { start: 0 }) });
+}
+
+/** What comes from an open stream, such as standard input. */
 export async function openStream(stream: Readable, signal?: AbortSignal): Promise<OpenedFile> {
   signal?.throwIfAborted();
-  const fd = fdOf(stream);
-  const found = fd === undefined ? undefined : await fstatFd(fd, { bigint: true });
-  const watched =
-    fd === undefined || found?.isFile() !== true
-      ? undefined
-      : { mark: markOf(found), look: async () => markOf(await fstatFd(fd, { bigint: true })) };
-  return openedStream(stream, signal, watched);
+  return opened(stream, signal, await watchedBehind(stream));
 }
 
-/** Of a file; a socket or a terminal has nothing that could be looked at. */
-function fdOf(stream: Readable): number | undefined {
-  return stream instanceof ReadStream && "fd" in stream && typeof stream.fd === "number" ? stream.fd : undefined;
+/** The file that a shell opened as standard input. */
+async function watchedBehind(stream: Readable): Promise<Watched | undefined> {
+  if (!(stream instanceof ReadStream) || !("fd" in stream) || typeof stream.fd !== "number") return undefined;
+  const { fd } = stream;
+  const look = () => fstatFd(fd, { bigint: true });
+  const before = await look();
+  return before.isFile() ? { before, look } : undefined;
 }
 
-function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSignal | undefined): OpenedFile {
-  let taken = 0;
-  let reading: Promise<unknown> = Promise.resolve();
-
-  async function readBlock(): Promise<Buffer | undefined> {
-    const left = found.isFile() ? Math.max(Number(found.size) - taken, 0) + GROWN_BYTES : BLOCK_BYTES;
-    const room = Math.min(BLOCK_BYTES, left);
-    const buffer = Buffer.allocUnsafeSlow(room);
-    let filled = 0;
-    while (filled < room / 2) {
-      signal?.throwIfAborted();
-      // At a place of its own: where the descriptor stands is nothing to rely on.
-      const at = found.isFile() ? taken + filled : null;
-      const { bytesRead } = await readFd(fd, buffer, filled, room - filled, at);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    taken += filled;
-    signal?.throwIfAborted();
-    return filled === 0 ? undefined : buffer.subarray(0, filled);
-  }
-
-  return {
-    size: Number(found.size),
-    watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
-    read() {
-      const block = readBlock();
-      reading = block.catch(() => undefined); // reported to whom it was read for
-      return block;
-    },
-    async [Symbol.asyncDispose]() {
-      // A read that comes after would read of whatever file is opened next and is given the same number.
-      await reading;
-      await closeFd(fd);
-    },
-  };
-}
-
-function openedStream(stream: Readable, signal: AbortSignal | undefined, watched: Watched | undefined): OpenedFile {
+function opened(stream: Readable, signal: AbortSignal | undefined, watched: Watched | undefined, size = 0): OpenedFile {
   if (signal !== undefined) addAbortSignal(signal, stream);
-  const chunks: AsyncIterator<Buffer | string> = stream[Symbol.asyncIterator]();
+  const blocks = blocksOf(stream, signal);
   return {
-    size: 0,
+    blocks,
+    size,
     watched,
-    async read() {
-      const gathered: Buffer[] = [];
-      for (let size = 0; size < LEAST_BLOCK_BYTES; ) {
-        const chunk = await chunks.next().catch((cause: unknown) => {
-          signal?.throwIfAborted();
-          throw cause;
-        });
-        if (chunk.done === true) break;
-        const bytes = Buffer.from(chunk.value);
-        gathered.push(bytes);
-        size += bytes.length;
-      }
-      return gathered.length === 0 ? undefined : Buffer.concat(gathered);
-    },
     async [Symbol.asyncDispose]() {
-      await chunks.return?.();
+      // Behind a read in flight, which would be one of whatever file is opened next and is given the same number.
+      await blocks.return();
       stream.destroy();
     },
   };
 }
 
-function markOf({ dev, ino, size, mtimeNs }: BigIntStats): Mark {
-  return { dev, ino, size, mtimeNs };
+async function* blocksOf(stream: Readable, signal: AbortSignal | undefined): AsyncGenerator<Buffer, void> {
+  let gathered: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+      const bytes = Buffer.from(chunk);
+      gathered.push(bytes);
+      size += bytes.length;
+      if (size < LEAST_BLOCK_BYTES) continue;
+      yield Buffer.concat(gathered);
+      gathered = [];
+      size = 0;
+    }
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw cause;
+  }
+  if (size > 0) yield Buffer.concat(gathered);
 }
 
-async function markAt(path: string): Promise<Mark | undefined> {
+async function statAt(path: string): Promise<BigIntStats | undefined> {
   try {
-    return markOf(await stat(path, { bigint: true }));
+    return await stat(path, { bigint: true });
   } catch (cause) {
     if (["ENOENT", "ENOTDIR"].includes(errorCode(cause) ?? "")) return undefined;
     throw cause;
   }
 }
 
-/** What a file looks like from outside. When any of it changes, somebody is writing. */
-interface Mark {
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-}
-
 /** A file that can be looked at again. Pipes and devices can't. */
-export interface Watched {
+interface Watched {
   /** As it was when it was opened. */
-  readonly mark: Mark;
+  readonly before: BigIntStats;
   /** As it is now; undefined when it is gone. */
-  readonly look: () => Promise<Mark | undefined>;
+  readonly look: () => Promise<BigIntStats | undefined>;
 }
 
 /**
@@ -161,8 +120,8 @@ export interface Watched {
  *
  * @throws Failure `usage` when the file is not as it was when it was opened.
  */
-export async function refuseUnfinished(file: { readonly name: string }, { mark, look }: Watched): Promise<void> {
-  const change = changeOf(mark, await look());
+export async function refuseChanged(file: { readonly name: string }, { watched }: OpenedFile): Promise<void> {
+  const change = watched && changeOf(watched.before, await watched.look());
   if (change === undefined) return;
   throw new Failure("usage", `${shownName(file)} is still being written: ${change}. None of it is used.`, {
     hint: "Run the command again when the export is done. To avoid this, write exports under another name and rename them once they are complete.",
@@ -180,7 +139,7 @@ export function refuseEarlyEnd(file: { readonly name: string }, size: number, by
   });
 }
 
-function changeOf(before: Mark, now: Mark | undefined): string | undefined {
+function changeOf(before: BigIntStats, now: BigIntStats | undefined): string | undefined {
   if (now === undefined) return "it was removed while it was read";
   if (now.dev !== before.dev || now.ino !== before.ino) return "it was replaced while it was read";
   if (now.size !== before.size)

@@ -3,19 +3,21 @@
 import { parseJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
-import { cellsOfRecord } from "./csv-records.ts";
+import { cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
 import { completeLength } from "./encoding.ts";
 import type { ReaderRule } from "./rules.ts";
 
 /** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
 export type Row = CellsRow | ObjectRow | MalformedRow;
 
-/** How the records of a table are read again. */
-export interface TableText {
+/** How the rows of a table are written. */
+export interface TableForm {
+  /** Empty where the header itself can't be read. */
+  readonly header: readonly string[];
   readonly delimiter: string;
-  readonly columns: number;
+  readonly dialect?: DeclaredDialect;
   /** `tickets` wrote it with `safeCsv`. */
-  readonly isGuarded: boolean;
+  readonly isGuarded?: boolean;
 }
 
 /** A row of a table. */
@@ -26,9 +28,9 @@ export class CellsRow {
   readonly cells: readonly string[];
   /** The record as it stands in the file, without its line end. */
   readonly text: string;
-  readonly #table: TableText;
+  readonly #table: TableForm;
 
-  constructor(line: number, cells: readonly string[], text: string, table: TableText) {
+  constructor(line: number, cells: readonly string[], text: string, table: TableForm) {
     this.line = line;
     this.cells = cells;
     this.text = text;
@@ -68,11 +70,11 @@ interface MalformedRow {
 }
 
 /** The cells of a record that was read as a row before, without the marks of `safeCsv`. */
-export function wholeCells(record: string, { delimiter, columns, isGuarded }: TableText): readonly string[] {
+export function wholeCells(record: string, { delimiter, header, isGuarded }: TableForm): readonly string[] {
   const cells = cellsOfRecord(record, delimiter);
   if (cells === undefined) throw new Error("no quote of a row is wrong");
-  fitted(cells, columns);
-  return isGuarded ? cells.map(unguardCell) : cells;
+  fitted(cells, header.length);
+  return isGuarded === true ? cells.map(unguardCell) : cells;
 }
 
 /** As many cells as there are columns: a row may end in a delimiter more, or in one less, than its header. */
@@ -95,39 +97,13 @@ export function keptRow(
   if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), problems: [], bordersKnown: true };
   if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
   const { header, delimiter = "," } = of;
-  const table = { delimiter, columns: header.length, isGuarded: header.includes(GUARDED_COLUMN) };
+  const table = { header, delimiter, isGuarded: header.includes(GUARDED_COLUMN) };
   return new CellsRow(
     line,
     wholeCells(kept, table).map((cell) => cell.trim()),
     kept,
     table,
   );
-}
-
-/**
- * Turns the bytes of one input into rows, fed block by block. The blocks are valid UTF-8 without a byte order mark, cut
- * anywhere between characters. Nothing of a block is kept by reference, and at most `MAX_ROW_BYTES` and one block are
- * held in memory.
- */
-export interface RowParser {
-  /** The rows that end in this block. */
-  take(block: Buffer): Row[];
-  /** The rows that end with the input. */
-  end(): Row[];
-  /** Line ends in all bytes taken so far. */
-  readonly lineEnds: number;
-  /** Whether it has come to the rows: behind the header of a table, or into the list of a JSON document. */
-  readonly hasBegun: boolean;
-  /** After a malformed row whose borders are not known: nothing more will come. */
-  readonly stopped: boolean;
-  /** Of a table: its header as written, where that stands, and what stands between cells. */
-  readonly header?: readonly string[] | undefined;
-  readonly headerLine?: number | undefined;
-  readonly delimiter?: string | undefined;
-  /** Of a table: rows that were read although they may be read wrongly. */
-  readonly unevenRows?: readonly UnevenRows[];
-  /** Which columns of a table become cells; all where it is undefined. */
-  wanted?: readonly boolean[] | undefined;
 }
 
 /** Rows that end in empty cells beyond the header, or without its last cell, which has no name; or that seem to hold others in a cell. */
@@ -162,10 +138,10 @@ export function malformed(
   return { kind: "malformed", line, text, problems: [problem], bordersKnown, ...(cells !== undefined && { cells }) };
 }
 
-export function rowTooLong(line: number, head: Buffer, bordersKnown: boolean): Row {
-  return malformed(line, rawText(head), bordersKnown, {
+export function rowTooLong(line: number, head: Buffer): Row {
+  return malformed(line, rawText(head), false, {
     rule: "row-too-long",
-    message: `The row is longer than 1 MiB${bordersKnown ? "" : "; nothing after its beginning was read"}.`,
+    message: "The row is longer than 1 MiB; nothing after its beginning was read.",
     hint: "Look for a quote that never closes, or check that it is the right file.",
   });
 }

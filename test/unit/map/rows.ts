@@ -5,7 +5,7 @@ import { CellsRow, type Row } from "../../../src/read/row.ts";
 export function cellsRow(line: number, values: readonly string[]): CellsRow {
   const text = values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",");
   const trimmed = values.map((value) => value.trim());
-  return new CellsRow(line, trimmed, text, { delimiter: ",", columns: values.length, isGuarded: false });
+  return new CellsRow(line, trimmed, text, { header: values, delimiter: "," });
 }
 
 /** One in line 2. */

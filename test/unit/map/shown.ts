@@ -32,7 +32,7 @@ export function createMapper(options: MapperOptions) {
 function withWanted(row: Row, wanted: readonly boolean[] | undefined): Row {
   if (row.kind !== "cells" || wanted === undefined) return row;
   const cells = row.cells.map((cell, at) => (wanted[at] === true ? cell : ""));
-  const table = { delimiter: ",", columns: cells.length, isGuarded: false }; // as rows.ts makes them
+  const table = { header: cells, delimiter: "," }; // as rows.ts makes them
   return new CellsRow(row.line, cells, row.text, table);
 }
 

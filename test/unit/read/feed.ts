@@ -1,17 +1,23 @@
 import { expect } from "vitest";
-import type { Row, RowParser } from "../../../src/read/row.ts";
+import type { Row } from "../../../src/read/row.ts";
+import { type RowParser, RowReader } from "../../../src/read/row-reader.ts";
 
 /** Feeds a text to a parser in blocks of `size` bytes (all at once by default) and gives all its rows. */
-export function feed(parser: RowParser, text: string | Buffer, size = Number.POSITIVE_INFINITY): Row[] {
+export function feed(
+  parser: RowParser,
+  text: string | Buffer,
+  size = Number.POSITIVE_INFINITY,
+  reader = new RowReader(parser),
+): Row[] {
   const bytes = Buffer.from(text);
   const rows: Row[] = [];
   for (let at = 0; at < bytes.length; at += size) {
     // A copy that is wiped afterwards: a parser may keep nothing of a block.
     const block = Buffer.from(bytes.subarray(at, at + size));
-    rows.push(...parser.take(block));
+    rows.push(...reader.take(block));
     block.fill(0x7a);
   }
-  rows.push(...parser.end());
+  rows.push(...reader.take());
   for (const row of rows) if (row.kind === "cells") expect(row.cells).toEqual(row.whole().map((cell) => cell.trim()));
   return rows;
 }

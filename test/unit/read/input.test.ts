@@ -207,7 +207,7 @@ describe("which files are read", () => {
 });
 
 describe("what an opened input tells", () => {
-  test("the hash is known only at the end, and of the whole file though reading stopped early", async () => {
+  test("the hash is that of the whole file though reading stopped early", async () => {
     const content = `a,b\n1,"x"y\n${"3,4\n".repeat(200_000)}`;
     for (const [name, stored] of [
       ["bad.csv", Buffer.from(content)],
@@ -216,7 +216,6 @@ describe("what an opened input tells", () => {
     ] as const) {
       await write(name, stored);
       await using input = await openInput(await inputOf(name));
-      expect(() => input.sha256).toThrow(Failure);
       const rows: Row[] = [];
       for await (const batch of input.batches()) rows.push(...batch);
       expect(rows).toMatchObject([{ kind: "malformed", line: 2, bordersKnown: false }]);
@@ -271,7 +270,6 @@ describe("compressed files", () => {
 
   test.each<[name: string, stored: Uint8Array]>([
     ["members.csv.gz", Buffer.concat([gzipSync(text.subarray(0, half)), gzipSync(text.subarray(half))])],
-    ["padded.csv.gz", Buffer.concat([gzipSync(CSV), Buffer.alloc(1000)])],
     ["checked.csv.zst", zstdCompressSync(CSV, checksum)],
     [
       "frames.csv.zst",
@@ -295,6 +293,7 @@ describe("compressed files", () => {
     ["plain.csv.gz", text],
     ["cut1.csv.gz", gz.subarray(0, -1)],
     ["bent.csv.gz", flipped(gz, gz.length - 6)],
+    ["padded.csv.gz", Buffer.concat([gz, Buffer.alloc(1000)])],
     ["more.csv.gz", Buffer.concat([gz, text])],
     ["zerosmore.csv.gz", Buffer.concat([gz, Buffer.alloc(9), text])],
     ["cut1.csv.zst", zst.subarray(0, -1)],

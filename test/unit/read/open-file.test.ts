@@ -29,12 +29,12 @@ test("closing waits for a read in flight, which would be one of the next file's 
   await truncate(path, size);
   const file = await openFile(path);
   let isRead = false;
-  const reading = file.read().finally(() => {
+  const reading = file.blocks.next().finally(() => {
     isRead = true;
   });
   await file[Symbol.asyncDispose]();
   expect(isRead).toBe(true);
-  expect((await reading)?.length).toBe(size);
+  expect((await reading).value?.length).toBe(size);
 });
 
 /** Inputs that are not finished, or hold nothing. */

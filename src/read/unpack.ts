@@ -1,5 +1,32 @@
+/** Decompressors that lose nothing in silence: each throws where its data is damaged, cut off, or followed by other data. */
+
 import { pipeline } from "node:stream";
-import { createZstdDecompress } from "node:zlib";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+
+/** Gives the next bytes; undefined at the end. A decompressor may not close what it reads: there may be more behind its end. */
+type Read = () => Promise<Buffer | undefined>;
+
+const BLOCK_BYTES = 64 * 1024;
+
+async function* blocksOf(read: Read): AsyncGenerator<Buffer, void> {
+  for (let block = await read(); block !== undefined; block = await read()) yield block;
+}
+
+/** Decompresses all members of gzip data (RFC 1952), or throws. */
+export async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
+  let given = 0;
+  const counted: Read = async () => {
+    const block = await read();
+    given += block?.length ?? 0;
+    return block;
+  };
+  const unpacker = createGunzip({ chunkSize: BLOCK_BYTES });
+  // The callback's error also ends the iteration.
+  yield* pipeline(blocksOf(counted), unpacker, () => {});
+  while ((await counted()) !== undefined);
+  // Node ignores whatever follows a zero byte behind a member.
+  if (given > unpacker.bytesWritten) throw new Error("other data after its end");
+}
 
 const FRAME_MAGIC = 0xfd2fb528;
 /** The last 4 bits are free: 16 magic numbers mark frames that hold no data. */
@@ -11,9 +38,9 @@ const RESERVED_BLOCK = 3;
  * Decompresses Zstandard data (RFC 8878), all frames of it, or throws.
  *
  * The frames are walked here because Node's decompressor alone loses data without a word: up to Node 24 it stops after
- * the first frame (`cat a.zst b.zst`, pzstd), and Node 22 takes a cut file for a whole one. `read` gives the next bytes.
+ * the first frame (`cat a.zst b.zst`, pzstd), and Node 22 takes a cut file for a whole one.
  */
-export async function* unzstd(read: () => Promise<Buffer | undefined>): AsyncGenerator<Buffer, void> {
+export async function* unzstd(read: Read): AsyncGenerator<Buffer, void> {
   let ahead: Buffer = Buffer.alloc(0);
 
   async function fill(size: number): Promise<boolean> {
@@ -50,13 +77,12 @@ export async function* unzstd(read: () => Promise<Buffer | undefined>): AsyncGen
     if (hasChecksum) yield await next(4);
   }
 
-  if (!(await fill(1))) throw new Error("unexpected end of file");
   while (await fill(1)) {
     const magic = await next(4);
     const number = magic.readUInt32LE(0);
     if (number === FRAME_MAGIC) {
       // The callback's error also ends the iteration below.
-      yield* pipeline(frame(magic), createZstdDecompress({ chunkSize: 64 * 1024 }), () => {});
+      yield* pipeline(frame(magic), createZstdDecompress({ chunkSize: BLOCK_BYTES }), () => {});
     } else if ((number & ~0xf) === SKIPPABLE_MAGIC) {
       for (let left = (await next(4)).readUInt32LE(0); left > 0; ) {
         if (!(await fill(1))) throw new Error("unexpected end of file");
