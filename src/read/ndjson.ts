@@ -6,12 +6,14 @@ import type { RowParser } from "./row-reader.ts";
 
 const CR = 13;
 
-/** Reads one JSON object a line; blank lines are passed over. A line that is not JSON says nothing about the next. */
+/** Reads one JSON object a line; blank lines are passed over. A line that is wrong says nothing about the next. */
 export class NdjsonParser implements RowParser {
   lineEnds = 0;
   readonly hasBegun = true;
   readonly #name: string;
   #sawRow = false;
+  /** In a line that was refused for its length. */
+  #isInLong = false;
 
   constructor(name = "The input") {
     this.#name = name;
@@ -22,12 +24,11 @@ export class NdjsonParser implements RowParser {
     while (start < bytes.length) {
       const end = bytes.indexOf(LF, start);
       const line = bytes.subarray(start, end === -1 ? bytes.length : end);
-      if (line.length > MAX_ROW_BYTES) {
-        rows.push(rowTooLong(this.lineEnds + 1, line));
-        return start;
-      }
-      if (end === -1 && !isEnd) return start;
-      if (!isBlank(line)) rows.push(this.#rowOf(line));
+      const isLong = this.#isInLong || line.length > MAX_ROW_BYTES;
+      if (isLong && !this.#isInLong) rows.push(rowTooLong(this.lineEnds + 1, line, true));
+      else if (!isLong && end === -1 && !isEnd) return start;
+      else if (!isLong && !isBlank(line)) rows.push(this.#rowOf(line));
+      this.#isInLong = isLong && end === -1;
       if (end === -1) return bytes.length;
       this.lineEnds += 1;
       start = end + 1;

@@ -65,6 +65,7 @@ async function watchedBehind(stream: Readable): Promise<Watched | undefined> {
 
 function opened(stream: Readable, signal: AbortSignal | undefined, watched: Watched | undefined, size = 0): OpenedFile {
   if (signal !== undefined) addAbortSignal(signal, stream);
+  stream.on("error", () => {}); // whoever reads the blocks gets it
   const blocks = blocksOf(stream, signal);
   return {
     blocks,

@@ -138,10 +138,10 @@ export function malformed(
   return { kind: "malformed", line, text, problems: [problem], bordersKnown, ...(cells !== undefined && { cells }) };
 }
 
-export function rowTooLong(line: number, head: Buffer): Row {
-  return malformed(line, rawText(head), false, {
+export function rowTooLong(line: number, head: Buffer, bordersKnown = false): Row {
+  return malformed(line, rawText(head), bordersKnown, {
     rule: "row-too-long",
-    message: "The row is longer than 1 MiB; nothing after its beginning was read.",
+    message: `The row is longer than 1 MiB${bordersKnown ? "" : "; nothing after its beginning was read"}.`,
     hint: "Look for a quote that never closes, or check that it is the right file.",
   });
 }
