@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { setAside } from "../disk/files.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { EXAMPLE } from "../init/example.ts";
-import { type Guess, type GuessedSource, guessConfig } from "../init/guess.ts";
+import { type Guess, guessConfig } from "../init/guess.ts";
 import { type FoundSample, samplesOf } from "../init/samples.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
 import { cleanText, count, displayPath, inShell } from "../text.ts";
@@ -52,7 +52,7 @@ function sayGuess(
     const { file } = found[source.at] ?? {};
     return file === undefined ? [] : [{ file, source }];
   });
-  for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${understood(source)}.`);
+  for (const { file, source } of inOrder) reporter.info(`${cleanText(file.name, 200)}: ${source.taken}.`);
   if (open.length > 0)
     reporter.info(`Fill in (${count(open.length, "value")}; until then every command refuses the config):`);
   for (const { line, what } of open)
@@ -68,14 +68,6 @@ function sayGuess(
   const byName = inOrder.length === 1 && first?.file.path === "-" ? ` --source ${first.source.name}` : "";
   const flag = config === "" || output === undefined ? "" : ` --config ${inShell(config)}`;
   reporter.info(`Next: tickets plan ${names.map(inShell).join(" ")} --preview${byName}${flag}`);
-}
-
-function understood({ system, page, how }: GuessedSource): string {
-  if (system !== undefined) return `${system}, recognised by its headers; ${page} shows what it gives`;
-  if (how === "actions") return "its columns are named like fields, and each row names its action";
-  return how === "fields"
-    ? "its columns are named like fields; check which action its rows are"
-    : "an unknown layout, so its columns were guessed from their names and cells; check each line";
 }
 
 function lookAt({ files, encoding }: InitOptions, { cwd, stdin, stop: signal, reporter }: Context) {

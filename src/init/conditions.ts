@@ -1,24 +1,15 @@
 /** The columns whose values decide what a row gives. `expect` lists their values, and `when` asks which of them give the action. */
 
 import type { ActionName } from "../actions/actions.ts";
-import type { Column } from "./evidence.ts";
+import type { Column } from "./column.ts";
 import type { View } from "./fields.ts";
-import { areLogStates, areStatuses, namesLoss, namesOrder, namesRowKind, says } from "./header-words.ts";
-import { called, type Roles, refundWords } from "./roles.ts";
+import { called, refundWords } from "./find-columns.ts";
+import { areLogStates, areStatuses, namesOrder, namesRowKind, says } from "./header-words.ts";
+import type { Roles } from "./roles.ts";
 import { isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
-import {
-  ask,
-  type Entry,
-  flow,
-  type Line,
-  listOf,
-  MOST_VALUES,
-  rowsText,
-  text,
-  type Value,
-  valuesText,
-} from "./yaml.ts";
+import { namesLoss } from "./time-words.ts";
+import { ask, type Data, type Entry, type Line, oneOrItems, oneOrMore, valuesText } from "./yaml.ts";
 
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
@@ -62,81 +53,79 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   return saysEntry && times === undefined ? "mark" : undefined;
 }
 
-/**
- * `expect` for every such column: exactly the values in the file. So a new value is reported later: as an error where its row
- * gives an action, otherwise as a warning.
- *
- * @param more - what is expected of other columns.
- */
-export function expectLines(
-  more: readonly Line[],
-  columns: readonly Column[],
-  blanks: readonly Column[] = [],
-): readonly Line[] {
-  const statuses = columns
-    .filter(({ values }) => values.size > 0 && values.size <= MOST_VALUES)
-    .map((column) => ({
-      key: column.name,
-      value: listOf(textsIn(column)),
-      note: "all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
-    }));
-  const empty = blanks.map(({ name }) => ({
-    key: name,
-    value: text(""),
-    note: "as in all rows of this file; a row with something there that gives an action is an error",
-  }));
-  const block = [...more, ...statuses, ...empty];
-  return block.length === 0 ? [] : [{ key: "expect", value: { block } }];
+/** `expect`, so that a new value is reported later. @param entries - exactly what is in the file, or a question. */
+export const expectLines = (entries: readonly Line[]): readonly Entry[] =>
+  entries.length === 0 ? [] : [{ key: "expect", lines: entries, note: EXPECTED }];
+
+const EXPECTED = "what this file holds; a row with another value is an error if it gives an action";
+
+/** Exactly the values of a column. */
+export function asHere({ name, values, filled, rows }: Column): Entry {
+  const texts = [...values.keys(), ...(filled < rows ? [""] : [])];
+  return { key: name, value: oneOrMore(texts) };
 }
 
-const textsIn = ({ values, filled, rows }: Column): readonly string[] =>
-  [...values.keys(), ...(filled < rows ? [""] : [])].map(text);
-
 /** What is expected of the currency: an amount in another than its event's would be taken for one in it. */
-export function currencyExpected({ currency, allRows }: Roles): readonly Entry[] {
+export function currencyExpected({ currency }: Roles): readonly Entry[] {
   if (currency === undefined) return [];
-  const [only = "", ...others] = textsIn(currency);
-  const note = `as in ${allRows}; a row with another that gives an action is an error`;
-  if (others.length === 0) return [{ key: currency.name, value: only, note }];
+  if (currency.values.size === 1 && currency.filled === currency.rows) return [asHere(currency)];
   const asked = `the currency of the event, here ${valuesText(currency)}: a row with another one is an error. A list of them where the file has events of several`;
   return [{ key: currency.name, value: ask(asked) }];
 }
 
 /** What is expected of the numbers of tickets: those that no rule counts by would be taken for 1. */
 export function countsExpected({ one, counts, items, inner }: Roles): readonly Entry[] {
-  if (items !== undefined)
-    return counts.map(({ name }) => {
-      const asked = `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items} a row of the file, and run tickets init again`;
-      return {
-        key: name,
-        value: ask(inner === undefined ? asked : `{item.${inner}.length}, or 1 where each item is one ticket`),
-      };
-    });
-  if (one === undefined) return [];
-  const texts = textsIn(one);
-  const note = "each row is one ticket; a row with another number is an error, as it would be sent as one";
-  return [{ key: one.name, value: texts.length === 1 ? (texts[0] ?? "") : listOf(texts), note }];
+  if (items === undefined) return one === undefined ? [] : [asHere(one)];
+  const asked =
+    inner === undefined
+      ? `1, where each item is one ticket: one of several can't be sent. Else make each item of ${items} a row of the file, and run tickets init again`
+      : `{item.${inner}.length}, or 1 where each item is one ticket`;
+  return counts.map(({ name }) => ({ key: name, value: ask(asked) }));
 }
 
-/** The items of `actions`: what the rows give, and of sales what may end a ticket. */
-export function itemsOf(
+/** An action that the rows give. */
+export interface Given {
+  readonly action: ActionName;
+  readonly note: string;
+  readonly when: readonly Entry[];
+  readonly fields: readonly Line[];
+}
+
+/** What the rows give, and of sales what may end a ticket. */
+export function actionsOf(
   { roles, action, time }: View,
-  why: string,
+  note: string,
   deciding: Deciding,
   fields: readonly Line[],
-): readonly Value[] {
+): readonly Given[] {
   const { mark } = deciding;
   const refund = refundTests(deciding, roles);
   const status = deciding.status.filter(({ name }) => name !== refund?.sold[0]);
   const ofTime = time.doubt === undefined ? time.columns[0] : undefined;
-  if (action !== "soldTicket") return [item(action, why, whenLines(laterTests(status, mark, ofTime)), fields)];
+  if (action !== "soldTicket") {
+    const some = ofTime !== undefined && ofTime.filled < ofTime.rows ? [ofTime] : [];
+    const columns = status.length + mark.length > 0 ? [...status, ...mark] : some;
+    const tests = columns.map((column) =>
+      whichOf(column, "rows that give this action", ". Remove it if it decides nothing"),
+    );
+    return [{ action, note, when: whenLines(tests), fields }];
+  }
   // Of several statuses the surest says whether there was a sale.
-  const sold = status.slice(0, 1).map((column): Test => {
-    const values = `the values of a sale, such as [one, other], of ${valuesText(column)}`;
-    return [column.name, ask(`${values}. What is cancelled later was sold, too`)];
-  });
+  const sold = status.slice(0, 1).map((column) => whichOf(column, "a sale", ". What is cancelled later was sold, too"));
   const when = refund === undefined ? whenLines(sold) : whenLines([...sold, refund.sold], "guess: a refund is no sale");
-  return [item(action, why, when, fields), ...lossItems({ ...deciding, status }, roles, refund?.back, ofTime)];
+  return [{ action, note, when, fields }, ...lossOf({ ...deciding, status }, roles, refund?.back, ofTime)];
+}
+
+/** What a column must hold. */
+type Test = readonly [name: string, value: Data];
+
+const whenLines = (tests: readonly Test[], note?: string): readonly Entry[] =>
+  tests.length === 0 ? [] : [{ key: "when", value: Object.fromEntries(tests), note }];
+
+/** Asks which values of a column mean something. */
+function whichOf(column: Column, what: string, hint = ""): Test {
+  const how = column.filled < column.rows ? "[one, other], {empty: true} or {empty: false}" : "[one, other]";
+  return [column.name, ask(`the values of ${what}, such as ${how}, of ${valuesText(column)}${hint}`)];
 }
 
 /** By the words of a column where it has one for refunds, as that of a free ticket is no negative amount. */
@@ -144,68 +133,31 @@ function refundTests({ status }: Deciding, roles: Roles): Readonly<Record<"sold"
   const [words] = status.flatMap((column) => refundWords(column, roles) ?? []);
   if (words !== undefined) {
     const { name } = words.column;
-    return { sold: [name, text(words.sold)], back: [name, text(words.back)] };
+    return { sold: [name, words.sold], back: [name, words.back] };
   }
   const name = roles.refund?.column.name;
-  return name === undefined ? undefined : { sold: [name, "{not: {below: 0}}"], back: [name, "{below: 0}"] };
-}
-
-/** What a column must hold, as YAML. */
-type Test = readonly [name: string, value: string];
-
-const whenLines = (tests: readonly Test[], note?: string): readonly Line[] =>
-  tests.length === 0 ? [] : [{ key: "when", value: flow(Object.fromEntries(tests)), note }];
-
-/** The condition of what happens to a ticket later. */
-function laterTests(status: readonly Column[], mark: readonly Column[], time: Column | undefined): readonly Test[] {
-  const orRemove = (name: string, test: string, some: number, rows: number): Test => [
-    name,
-    ask(`${test} (${some} of ${rowsText(rows)}); else remove this`),
-  ];
-  const values = "the value that gives this action, or a list of them, [one, other], of";
-  const tests = [
-    ...status.map((column): Test => [column.name, ask(`${values} ${valuesText(column)}`)]),
-    ...mark.map(({ name, filled, rows }) =>
-      orRemove(name, "{empty: true} where a row with something there gives nothing", filled, rows),
-    ),
-  ];
-  if (tests.length > 0 || time === undefined || time.filled === time.rows) return tests;
-  const { name, filled, rows } = time;
-  return [orRemove(name, "{empty: false} where a row without a time gives nothing", rows - filled, rows)];
+  return name === undefined ? undefined : { sold: [name, { not: { below: "0" } }], back: [name, { below: "0" }] };
 }
 
 /** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
-function lossItems(
+function lossOf(
   { status, mark }: Deciding,
   roles: Roles,
   refund: Test | undefined,
   ofRow: Column | undefined,
-): readonly Value[] {
+): readonly Given[] {
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
   );
-  const losses = [
-    ...differing.map((column) =>
-      flow({ [column.name]: ask(`the values of tickets that are no longer valid, of ${valuesText(column)}`) }),
-    ),
-    ...mark.map(({ name, values, times }) => {
-      const other = times === undefined && !says(name, "original") ? `, {not: ${[...values.keys()][0]}}` : "";
-      return flow({ [name]: ask(`{empty: false}${other} or what else here says that a ticket is no longer valid`) });
-    }),
-  ];
-  const [only, ...more] = refund === undefined ? losses : [...losses, flow(Object.fromEntries([refund]))];
-  if (only === undefined) return [];
-  const when: Entry = { key: "when", value: more.length === 0 ? only : { items: [only, ...more] } };
-  const doubt = `remove ${more.length === 0 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
+  const asked = [...differing, ...mark].map((column) => whichOf(column, "tickets that are no longer valid"));
+  const tests = refund === undefined ? asked : [...asked, refund];
+  if (tests.length === 0) return [];
+  const any = tests.map((test) => Object.fromEntries([test]));
+  const when: Entry = { key: "when", ...oneOrItems(any) };
+  const doubt = `remove ${any.length === 1 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
   // A refund is a row of its own.
   const time = mark.find(({ times }) => times !== undefined) ?? (refund && ofRow);
   const fields = time === undefined ? [] : [timeRule(time, roles)];
-  return [item("invalidatedTicket", losses.length === 0 ? "guess: a refund" : doubt, [when], fields)];
-}
-
-/** An item of the list of actions. */
-export function item(key: ActionName, note: string, before: readonly Line[], fields: readonly Line[]): Value {
-  const block = [...before, ...(fields.length === 0 ? [] : [{ key: "fields", value: { block: fields } }])];
-  return { block: [{ key, value: { block }, note }] };
+  return [{ action: "invalidatedTicket", note: asked.length === 0 ? "guess: a refund" : doubt, when: [when], fields }];
 }

@@ -1,15 +1,16 @@
-/** How each field is guessed: which columns may hold it, the rule by the surest of them, and what is asked without one. */
+/** How each field is guessed: the rule by the surest of the columns that may hold it, or what is asked without one. */
 
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { type Column, holdsEmails, textIn } from "./evidence.ts";
+import { type Column, holdsEmails, textIn } from "./column.ts";
+import { called } from "./find-columns.ts";
 import { isEventIdName, isIdName, joinedWords, says } from "./header-words.ts";
-import { priceLines, unreadPrice } from "./price-rules.ts";
-import { called, type Roles } from "./roles.ts";
+import { priceLines } from "./price-rules.ts";
+import type { Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
-import { knownTickets, orderCounted, soldTickets, unknownTicket, unnamedTicket } from "./ticket-rules.ts";
-import { isTimeField, noOrderTime, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
-import { alsoText, ask, differText, inner, type Line, rowsText, template } from "./yaml.ts";
+import { knownTicket, soldTicket } from "./ticket-rules.ts";
+import { isTimeField, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
+import { alsoText, ask, differText, inner, type Line, perhaps, rowsText } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
 export interface View {
@@ -20,131 +21,96 @@ export interface View {
   readonly time: OrderTime;
 }
 
-interface Guess {
-  /** Columns that may hold it, the surest first. */
-  candidates(view: View): readonly Column[];
-  /** The note beside the column, or all that is written. */
-  written(view: View, first: Column, others: readonly Column[]): string | readonly Line[];
-  /** What is asked without a column, or all that is written then. */
-  missing?(view: View): string | readonly Line[];
-}
-
 const isSale = ({ action }: View): boolean => action === "soldTicket";
 
 /** By field; the lists below say for which action, and in which order they are written. */
-const GUESSES = {
-  eventId: {
-    candidates: ({ action, roles }) =>
-      isOfEvents(action) ? idsOfEvents(roles) : roles.find("eventId").filter((id) => id !== roles.ticket),
-    written({ action, roles }, id, others) {
-      if (isOfEvents(action)) return "guess by name";
-      const shown = `${differText(id)}${alsoText(others)}`;
-      if (isEventIdName(id.name)) return `guess by name: ${shown}`;
-      const note = `or ${template(id)}, if that is one: ${shown}`;
-      const start = startWithin(id, roles);
-      const doubt = start && `: ${start.name} differs within one ${id.name}, is each an event?`;
-      return [{ key: "eventId", value: ask(`the id of the event${doubt ?? ""}`), note }];
-    },
-    missing({ action, roles }) {
-      const value = ask("the id of the event: no column has such a name");
-      // Of what is around a list of tickets it may be called no more than id.
-      const [id, ...others] = roles.all.filter((column) => isIdName(column.name) && column.mayBeId && !column.isUnique);
-      const note = id && `or ${template(id)}, if that is one: ${differText(id)}${alsoText(others)}`;
-      return [{ key: "eventId", value, note, ofThisFile: isOfEvents(action) ? undefined : "eventId" }];
-    },
+const RULES = {
+  eventId: eventIdLines,
+  ticketId: (view) => (isSale(view) ? soldTicket(view.roles) : knownTicket(view.roles)),
+  userId: userIdLines,
+  price({ roles, action }) {
+    const prices = roles.prices.filter(({ name }) => action !== "resoldTicket" || !says(name, "before"));
+    return priceLines(roles, prices, action === "soldTicket" ? roles.counted : undefined);
   },
-  ticketId: {
-    candidates: (view) => (isSale(view) ? soldTickets(view.roles) : knownTickets(view.roles)),
-    written(view, id, others) {
-      const key = fold(id.name) === "nftid" ? "nftId" : "ticketId";
-      if (!isSale(view)) return [{ key, value: template(id), note: `guess by name: ${differText(id)}` }];
-      const where = id.isUnique ? view.roles.allRows : `${id.distinct} of ${rowsText(id.rows)}`;
-      return `guess: different in ${where}${alsoText(others)}`;
-    },
-    missing: (view) => (isSale(view) ? unnamedTicket(view.roles) : unknownTicket(view.roles)),
+  orderTime: ({ time, action, roles }) => orderTimeLines(time, action, roles),
+  eventName: eventNameLines,
+  currency(view) {
+    const key = "currency";
+    const { currency } = view.roles;
+    if (currency !== undefined && !isSale(view)) return [{ key, value: inner(currency), note: "guess by name" }];
+    const asked = `the currency of the events, such as ${currency === undefined ? "EUR" : inner(currency)}`;
+    const also = isSale(view) ? "; or remove newEvent, if the events are registered elsewhere" : "";
+    return [{ key, value: ask(`${asked}${also}`) }];
   },
-  userId: {
-    candidates({ roles, action }) {
-      const found = new Set([...roles.find("userId"), ...roles.all.filter(holdsEmails)]);
-      // Of two users, who gives the ticket away is none.
-      const isNone = (user: Column): boolean =>
-        user === roles.ticket || (action === "resoldTicket" && says(user.name, "before"));
-      return [...found].filter((user) => !isNone(user));
-    },
-    written: (_view, user, others) => `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`,
-    missing: ({ action }) =>
-      action === "claimedTicket"
-        ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
-        : "the column that tells one buyer from another, in braces; the id of the sale where the export names no buyer",
+  startTime(view) {
+    const key = "startTime";
+    const [start] = timesOfEvents(view, key);
+    if (start !== undefined) return [timeRule(start, view.roles, key)];
+    const columns = mayBeStarts(view);
+    if (columns.length === 0) return [];
+    return whichOf(key, columns, "the event's start", "no column has such a name", view.roles);
   },
-  price: {
-    candidates: ({ roles, action }) =>
-      roles.prices.filter(({ name }) => action !== "resoldTicket" || !says(name, "before")),
-    written: (view, price, others) =>
-      priceLines(view.roles, [price, ...others], isSale(view) ? orderCounted(view.roles) : undefined),
-    missing: ({ roles }) => [unreadPrice(roles)],
-  },
-  orderTime: {
-    candidates: ({ time }) => time.columns,
-    written: ({ time, action, roles }) => orderTimeLines(time, action, roles),
-    missing: ({ action, roles }) => [noOrderTime(action, roles)],
-  },
-  eventName: {
-    candidates(view) {
-      const { all, find } = view.roles;
-      if (isSale(view)) return find("eventName").filter(({ name }) => !isEventIdName(name));
-      // In a list of events it is often called no more than Name.
-      const bare = all.filter(({ name }) => BARE_NAME.test(joinedWords(name)));
-      const [id] = idsOfEvents(view.roles);
-      return [...find("eventName"), ...bare].filter((column) => column !== id && column.times === undefined);
-    },
-    written: (view) => `guess by name${isSale(view) ? "; public" : ""}`,
-    missing: (view) =>
-      isSale(view) && view.roles.find("eventId").length === 0 ? "what the event is called; this is public" : [],
-  },
-  currency: {
-    candidates: (view) => (view.roles.currency === undefined || isSale(view) ? [] : [view.roles.currency]),
-    written: () => "guess by name",
-    missing(view) {
-      const { currency } = view.roles;
-      const what = `the currency of the events, such as ${currency === undefined ? "EUR" : inner(currency)}`;
-      return isSale(view)
-        ? `${what}; or remove newEvent, if the events are registered elsewhere`
-        : `${what}: no column has such a name`;
-    },
-  },
-  startTime: {
-    candidates: (view) => timesOfEvents(view, "startTime"),
-    written: ({ roles }, start) => [timeRule(start, roles, "startTime")],
-    missing(view) {
-      const columns = mayBeStarts(view);
-      const doubt = "no column has such a name";
-      return columns.length === 0 ? [] : whichOf("startTime", columns, "the event's start", doubt, view.roles);
-    },
-  },
-  endTime: {
-    candidates: (view) => timesOfEvents(view, "endTime"),
-    written: ({ roles }, end) => [timeRule(end, roles, "endTime")],
-  },
+  endTime: (view) => timesOfEvents(view, "endTime").map((end) => timeRule(end, view.roles, "endTime")),
   /** Of an update they are what changes. */
-  metadataAttributes: {
-    candidates: () => [],
-    written: () => [],
-    missing: () =>
-      "what changes: a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead",
+  metadataAttributes: () => {
+    const asked = "a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead";
+    return [{ key: "metadataAttributes", value: ask(`what changes: ${asked}`) }];
   },
-} satisfies Record<string, Guess>;
+} satisfies Record<string, (view: View) => readonly Line[]>;
 
-type Guessed = keyof typeof GUESSES;
+type Ruled = keyof typeof RULES;
 
-const linesFor = (view: View, fields: readonly Guessed[]): readonly Line[] =>
-  fields.flatMap((key) => {
-    const { candidates, written, missing }: Guess = GUESSES[key];
-    const [first, ...others] = candidates(view);
-    const said = first === undefined ? (missing?.(view) ?? []) : written(view, first, others);
-    if (typeof said !== "string") return said;
-    return [first === undefined ? { key, value: ask(said) } : { key, value: template(first), note: said }];
-  });
+const linesFor = (view: View, fields: readonly Ruled[]): readonly Line[] => fields.flatMap((key) => RULES[key](view));
+
+function eventIdLines({ action, roles }: View): readonly Line[] {
+  const key = "eventId";
+  const named = roles.find(key).filter((column) => column !== roles.ticket);
+  const [id, ...others] = isOfEvents(action) ? idsOfEvents(roles) : named;
+  if (id === undefined) {
+    // Of what is around a list of tickets it may be called no more than id.
+    const ids = roles.all.filter((column) => isIdName(column.name) && column.mayBeId && !column.isUnique);
+    const value = ask("the id of the event: no column has such a name");
+    return [{ key, value, note: perhaps(ids), ofThisFile: isOfEvents(action) ? undefined : key }];
+  }
+  if (isOfEvents(action) || isEventIdName(id.name))
+    return [{ key, value: inner(id), note: `guess by name: ${differText(id)}${alsoText(others)}` }];
+  const start = startWithin(id, roles);
+  const doubt = start === undefined ? "" : `: ${start.name} differs within one ${id.name}, is each an event?`;
+  return [{ key, value: ask(`the id of the event${doubt}`), note: perhaps([id, ...others]) }];
+}
+
+function userIdLines({ roles, action }: View): readonly Line[] {
+  const key = "userId";
+  const found = new Set([...roles.find(key), ...roles.all.filter(holdsEmails)]);
+  // Of two users, who gives the ticket away is none.
+  const [user, ...others] = [...found].filter(
+    (column) => column !== roles.ticket && !(action === "resoldTicket" && says(column.name, "before")),
+  );
+  if (user !== undefined) {
+    const note = `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`;
+    return [{ key, value: inner(user), note }];
+  }
+  const asked =
+    action === "claimedTicket"
+      ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
+      : "the column that tells one buyer from another, in braces; the id of the sale where the export names no buyer";
+  return [{ key, value: ask(asked) }];
+}
+
+function eventNameLines(view: View): readonly Line[] {
+  const key = "eventName";
+  const { all, find } = view.roles;
+  if (isSale(view)) {
+    const name = find(key).find((column) => !isEventIdName(column.name));
+    if (name !== undefined) return [{ key, value: inner(name), note: "guess by name; public" }];
+    return find("eventId").length > 0 ? [] : [{ key, value: ask("what the event is called; this is public") }];
+  }
+  // In a list of events it is often called no more than Name.
+  const bare = all.filter(({ name }) => BARE_NAME.test(joinedWords(name)));
+  const [id] = idsOfEvents(view.roles);
+  const name = [...find(key), ...bare].find((column) => column !== id && column.times === undefined);
+  return name === undefined ? [] : [{ key, value: inner(name), note: "guess by name" }];
+}
 
 const OF_SALES = ["eventId", "ticketId"] as const;
 const OF_A_SALE = ["userId", "price", "orderTime"] as const;
@@ -171,7 +137,7 @@ export function rulesOf(view: View): { readonly source: readonly Line[]; readonl
   const ruled = new Set([...source, ...guessed].map((line) => ("key" in line ? line.key : "")));
   const others = [...named].flatMap(([field, column]): readonly Line[] => {
     if (ruled.has(field)) return [];
-    return [isTimeField(field) ? timeRule(column, roles, field) : { key: field, value: template(column) }];
+    return [isTimeField(field) ? timeRule(column, roles, field) : { key: field, value: inner(column) }];
   });
   return { source: source.map(withoutGuess), fields: [...guessed, ...others].map(withoutGuess) };
 }
@@ -185,7 +151,7 @@ function needsUser({ action, named }: View): boolean {
 /** Whether a rule says no more than the name of its column; comments say nothing. */
 export const isAsNamed = (line: Line): boolean =>
   "comment" in line ||
-  (typeof line.value === "string" && fold(/^"\{(.*)\}"$/.exec(line.value)?.[1] ?? "") === fold(line.key));
+  (typeof line.value === "string" && fold(/^\{(.*)\}$/.exec(line.value)?.[1] ?? "") === fold(line.key));
 
 /** That a column named like its field is that field's is no guess. */
 const withoutGuess = (line: Line): Line => ("key" in line && isAsNamed(line) ? { ...line, note: undefined } : line);

@@ -2,53 +2,54 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { askedIn } from "../map/template.ts";
 import { cleanText } from "../text.ts";
-import { countsExpected, currencyExpected, decidingOf, expectLines, item, itemsOf } from "./conditions.ts";
-import { type Column, type Evidence, hasGuards } from "./evidence.ts";
+import { type Column, hasGuards } from "./column.ts";
+import {
+  actionsOf,
+  asHere,
+  countsExpected,
+  currencyExpected,
+  decidingOf,
+  expectLines,
+  type Given,
+} from "./conditions.ts";
+import type { Evidence } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
 import { says } from "./header-words.ts";
 import { type Roles, rolesOf } from "./roles.ts";
-import { fieldColumns, fieldsTaken, isOfEvents, ownActions, type Taken, takenFor } from "./row-action.ts";
+import { fieldColumns, fieldsTaken, isOfEvents, namedColumns, ownActions, type Taken, takenFor } from "./row-action.ts";
 import { eachLines } from "./ticket-rules.ts";
-import { isTimeField, orderTimeOf, zoneLines } from "./time-rules.ts";
-import {
-  ask,
-  type Comment,
-  comments,
-  type Entry,
-  flow,
-  inQuotes,
-  type Line,
-  listOf,
-  text,
-  valuesText,
-} from "./yaml.ts";
+import { orderTimeOf, TIME_FIELDS, zoneLines } from "./time-rules.ts";
+import { ask, type Comment, comments, type Entry, type Line, valuesText } from "./yaml.ts";
 
-/** What stands under the name of a source, around its `match`. */
-export interface Body {
+/** A source: what stands under its name, around its `match`. */
+export interface Source {
   readonly comments: readonly Comment[];
   readonly rules: readonly Line[];
-}
-
-/** What a source was made from: rows that name their own actions; columns named like fields; or unknown columns. */
-export interface FromColumns extends Body {
-  readonly how: "actions" | "fields" | "columns";
   /** What its rows give, as far as that is known. */
-  readonly actions: readonly ActionName[];
+  readonly actions: readonly string[];
 }
 
 /** @param needsEvents - whether sales have to register their events. */
-export function fromColumns(evidence: Evidence, needsEvents: boolean): FromColumns {
+export function fromColumns(evidence: Evidence, needsEvents: boolean): Source & { readonly taken: string } {
   const roles = rolesOf(evidence);
   const own = ownActions(roles);
-  if (own.length > 0) return { how: "actions", actions: own, ...withOwnActions(roles, own) };
+  if (own.length > 0) {
+    const taken = "its columns are named like fields, and each row names its action";
+    return { taken, actions: own, ...withoutRules(roles, "and each row names its action, ") };
+  }
   const taken = takenFor(roles);
-  const { action, doubt, isNamed = false } = taken;
-  const named = isNamed ? fieldColumns(roles, action) : new Map<string, Column>();
+  const { action, doubt } = taken;
+  const named = namedColumns(roles, action);
   const view: View = { roles, action, named, time: orderTimeOf(action, roles) };
-  const actions = doubt === undefined ? [action] : [];
-  return { how: isNamed ? "fields" : "columns", actions, ...withAction(view, taken, needsEvents) };
+  return {
+    taken:
+      named.size > 0
+        ? "its columns are named like fields; check which action its rows are"
+        : "an unknown layout, so its columns were guessed from their names and cells; check each line",
+    actions: doubt === undefined ? [action] : [],
+    ...withAction(view, taken, needsEvents),
+  };
 }
 
 /** How the file is written, where that is unusual. */
@@ -56,15 +57,16 @@ export function csvLines(
   { delimiter, encoding, headerLine, isEscaped, list, columns }: Evidence,
   isGuarded = columns.some(hasGuards),
 ): readonly Entry[] {
-  if (list !== undefined) return [{ key: "rows", value: inQuotes(list), note: "the list in the file" }];
-  const value = flow({
-    delimiter: delimiter && inQuotes(delimiter),
+  if (list !== undefined) return [{ key: "rows", value: list, note: "the list in the file" }];
+  const value = {
+    delimiter,
     encoding,
     guards: isGuarded ? "strip" : undefined,
-    escape: isEscaped === true ? inQuotes("\\") : undefined,
+    escape: isEscaped === true ? "\\" : undefined,
     header: headerLine?.toString(),
-  });
-  return value === "{}" ? [] : [{ key: "csv", value, note: "as this file is written" }];
+  };
+  const isUsual = Object.values(value).every((given) => given === undefined);
+  return isUsual ? [] : [{ key: "csv", value, note: "as this file is written" }];
 }
 
 /** Columns that are no fields of the action. */
@@ -73,49 +75,38 @@ function besideFields(roles: Roles, action: ActionName): readonly Column[] {
   return [...roles.all, ...roles.empty].filter((column) => !fields.has(column) && fold(column.name) !== "action");
 }
 
-/** What is said of a file that is read by the names of its columns. */
-function fileLines(roles: Roles, action: ActionName): readonly Entry[] {
-  const times = [...fieldColumns(roles, action)].flatMap(([field, column]) =>
-    isTimeField(field) && column.times !== undefined ? [column] : [],
-  );
-  return [...csvLines(roles), ...zoneLines(times)];
+/** A source of columns that are named like fields. */
+function withoutRules(roles: Roles, also = "", action: readonly Entry[] = []): Omit<Source, "actions"> {
+  const times = roles.all.filter(({ name, times }) => TIME_NAMES.has(fold(name)) && times !== undefined);
+  return {
+    comments: [{ comment: `# The columns are named like fields, ${also}so they need no rules.` }],
+    rules: [...csvLines(roles), ...zoneLines(times), ...action],
+  };
 }
 
-const withOwnActions = (roles: Roles, [first = "soldTicket"]: readonly ActionName[]): Body => ({
-  comments: [{ comment: "# The columns are named like fields, and each row names its action, so they need no rules." }],
-  rules: fileLines(roles, first),
-});
+const TIME_NAMES: ReadonlySet<string> = new Set(TIME_FIELDS.map(fold));
 
 /** No rules where all columns are named like fields and are read correctly by that. */
-function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
-  const { roles, action, time } = view;
-  const { why, doubt, isNamed = false } = taken;
+function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Omit<Source, "actions"> {
+  const { roles, action, named, time } = view;
   const isSale = action === "soldTicket";
   const deciding = decidingOf(besideFields(roles, action), action);
   const { source, fields } = rulesOf(view);
-  const each = eachLines(roles, isSale);
+  const given = actionsOf(view, why, deciding, fields);
   const expected = [
     ...(fieldsTaken(action).has("price") ? currencyExpected(roles) : []),
     ...(isSale ? countsExpected(roles) : []),
+    ...[...deciding.status, ...deciding.blank].map(asHere),
   ];
-  const happensNowAndThen =
-    !isSale && fieldsTaken(action).has("orderTime") && time.columns.some(({ filled, rows }) => filled < rows);
-  const needsRules =
-    ![...source, ...fields].every(isAsNamed) ||
-    Object.values(deciding).some(({ length }) => length > 0) ||
-    each.length > 0 ||
-    (isSale && roles.one !== undefined) ||
-    roles.fillDown.length > 0 ||
-    roles.refund !== undefined ||
-    roles.totals !== undefined ||
-    expected.some(({ value }) => typeof value === "string" && askedIn(value) !== undefined) ||
-    happensNowAndThen;
-  if (isNamed && !needsRules) {
-    const isKnown = doubt === undefined;
-    const comment = `# The columns are named like fields, ${isKnown ? "so they need no rules" : "but nothing says which action the rows are"}.`;
-    const given: Entry = isKnown ? { key: "action", value: action, note: why } : { key: "action", value: ask(doubt) };
-    return { comments: [{ comment }], rules: [...fileLines(roles, action), given] };
-  }
+  const before = [
+    ...blocksFilled(roles),
+    ...eachLines(roles, isSale),
+    ...(isOfEvents(action) ? [] : expectLines(expected)),
+    ...totalsSkipped(roles),
+  ];
+  const isByName = [...source, ...fields].every(isAsNamed) && given.every(({ when }) => when.length === 0);
+  if (named.size > 0 && doubt === undefined && isByName && before.length === 0)
+    return withoutRules(roles, "", [{ key: "action", value: action, note: why }]);
   const registers = isSale && needsEvents;
   const used = [
     ...time.columns,
@@ -123,36 +114,40 @@ function withAction(view: View, taken: Taken, needsEvents: boolean): Body {
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const event = item("newEvent", "with the first row of each event", [], eventRules(view));
-  const items = [...(registers ? [event] : []), ...itemsOf(view, why, deciding, fields)];
-  const expect = isOfEvents(action) ? [] : expectLines(expected, deciding.status, deciding.blank);
+  const event: Given = {
+    action: "newEvent",
+    note: "with the first row of each event",
+    when: [],
+    fields: eventRules(view),
+  };
   return {
-    comments: isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : [],
+    comments: isSale ? goodsShown(roles) : [],
     rules: [
       ...csvLines(roles),
-      ...blocksFilled(roles),
-      ...listsShown(roles),
       ...zoneLines(used),
-      ...each,
-      ...expect,
-      ...totalsSkipped(roles),
-      ...(isSale ? goodsShown(roles) : []),
-      ...(source.length === 0 ? [] : [{ key: "fields", value: { block: source } }]),
+      ...listsShown(roles),
+      ...before,
+      ...(source.length === 0 ? [] : [{ key: "fields", lines: source }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
-      { key: "actions", value: { items } },
+      { key: "actions", entries: [...(registers ? [event] : []), ...given].map(entryOf) },
     ],
   };
+}
+
+function entryOf({ action, note, when, fields }: Given): Entry {
+  const below = fields.length === 0 ? [] : [{ key: "fields", lines: fields }];
+  return { key: action, lines: [...when, ...below], note };
 }
 
 const blocksFilled = ({ fillDown }: Evidence): readonly Entry[] =>
   fillDown.length === 0
     ? []
-    : [{ key: "fillDown", value: listOf(fillDown.map(text)), note: "guess: filled in the first row of a block only" }];
+    : [{ key: "fillDown", value: fillDown, note: "guess: filled in the first row of a block only" }];
 
 const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
   totals === undefined
     ? []
-    : [{ key: "skip", value: flow({ [totals.column]: text(totals.text) }), note: "a line of totals is no row" }];
+    : [{ key: "skip", value: { [totals.column]: totals.text }, note: "a line of totals is no row" }];
 
 /** A cloakroom fee would be sent as a ticket. */
 const goodsShown = ({ all }: Roles): readonly Comment[] =>

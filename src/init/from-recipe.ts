@@ -8,43 +8,54 @@ import { fold } from "../actions/nearest.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
 import { readerOf } from "../map/likely-formats.ts";
 import { cleanText } from "../text.ts";
-import { expectLines } from "./conditions.ts";
-import { type Column, type Evidence, hasColumn } from "./evidence.ts";
-import { type Body, csvLines } from "./from-columns.ts";
+import type { Column } from "./column.ts";
+import { asHere, expectLines } from "./conditions.ts";
+import { type Evidence, hasColumn } from "./evidence.ts";
+import { csvLines, type Source } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
-import { type Recipe, readRecipe } from "./recipes.ts";
+import type { Recipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
-import { ask, choice, comments, flow, type Line, listOf, rowsText, text } from "./yaml.ts";
+import {
+  ask,
+  choice,
+  comments,
+  type Data,
+  type Entry,
+  isList,
+  type Line,
+  MOST_VALUES,
+  oneOrItems,
+  oneOrMore,
+  rowsText,
+  type Steps,
+} from "./yaml.ts";
 
 /** A key of the recipe with what stands beside it. */
 interface Rule {
   readonly key: string;
   /** All but lists and maps are texts. */
-  readonly value: unknown;
-  /** As it is written. */
-  readonly yaml: string;
+  readonly value: Data;
   readonly note: string | undefined;
   /** What stands below it on lines of its own. */
   readonly below: readonly Rule[];
 }
 
-function rulesIn(document: Document, source: string, node: unknown): readonly Rule[] {
-  if (isSeq(node)) return node.items.flatMap((item) => rulesIn(document, source, item));
+function rulesIn(document: Document, node: unknown): readonly Rule[] {
+  if (isSeq(node)) return node.items.flatMap((item) => rulesIn(document, item));
   if (!isMap<unknown, Node>(node) || node.flow === true) return [];
   return node.items.flatMap(({ key, value }) => {
     if (value === null) return [];
-    const yaml = source.slice(...(value.range ?? []));
     const note = (value.comment ?? value.commentBefore)?.trim();
-    return [{ key: String(key), value: value.toJS(document), yaml, note, below: rulesIn(document, source, value) }];
+    return [{ key: String(key), value: value.toJS(document), note, below: rulesIn(document, value) }];
   });
 }
 
-type Steps = Readonly<Record<string, unknown>>;
+const stepsIn = (data: Data = ""): Steps => (typeof data === "string" || isList(data) ? {} : data);
 
-const stepsIn = (value: unknown): Steps => (typeof value === "object" ? { ...value } : {});
+const listIn = (data: Data = []): readonly Data[] => (isList(data) ? data : [data]);
 
 /** The texts of a text or a list of texts. */
-const textsOf = (value: unknown): readonly string[] => [value].flat().filter((of) => typeof of === "string");
+const textsIn = (data?: Data): readonly string[] => listIn(data).filter((each) => typeof each === "string");
 
 /** An action that the rows give, and of whose conditions one must hold. */
 interface Action {
@@ -52,14 +63,13 @@ interface Action {
   readonly when: readonly Steps[];
 }
 
-export function fromRecipe(recipe: Recipe, evidence: Evidence): Body & { readonly actions: readonly string[] } {
-  const { notes, source } = readRecipe(recipe);
+export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): Source {
   const document = parseDocument(source, { schema: "failsafe" });
-  const rules = rulesIn(document, source, document.contents);
+  const rules = rulesIn(document, document.contents);
   const part = (key: string): Rule | undefined => rules.find((rule) => rule.key === key);
   const actions = (part("actions")?.below ?? []).map((rule): Action => {
     const when = rule.below.find(({ key }) => key === "when");
-    return { rule, when: when === undefined ? [] : [when.value].flat().map(stepsIn) };
+    return { rule, when: listIn(when?.value).map(stepsIn) };
   });
   const compared = new Set(actions.flatMap(({ when }) => when.flatMap(Object.keys)));
   const named = ["n", ...Object.keys(stepsIn(part("columns")?.value))];
@@ -77,12 +87,12 @@ export function fromRecipe(recipe: Recipe, evidence: Evidence): Body & { readonl
     rules: [
       ...csvLines(evidence, part("csv") !== undefined),
       ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
-      ...expectLines(
-        expected.flatMap((rule) => ruleLines(view, rule)),
-        evidence.columns.filter(({ name }) => compared.has(name)),
-      ),
+      ...expectLines([
+        ...expected.flatMap((rule) => ruleLines(view, rule)),
+        ...evidence.all.filter(({ name, values }) => compared.has(name) && values.size <= MOST_VALUES).map(asHere),
+      ]),
       ...skipLines(actions, stepsIn(part("skip")?.value), evidence),
-      { key: "actions", value: { items: actions.map((action) => ({ block: actionLines(view, action) })) } },
+      { key: "actions", entries: actions.map((action) => actionEntry(view, action)) },
     ],
   };
 }
@@ -96,12 +106,10 @@ interface View {
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
-function actionLines(view: View, { rule, when }: Action): readonly Line[] {
-  const maps = when.map((map) => asInFile(map, view.evidence));
-  const [only = "", ...more] = maps;
-  const condition = { key: "when", value: more.length > 0 ? { items: maps } : only };
-  const block = rule.below.flatMap((each) => (each.key === "when" ? [condition] : ruleLines(view, each)));
-  return [{ key: rule.key, value: { block }, note: rule.note }];
+function actionEntry(view: View, { rule, when }: Action): Entry {
+  const condition = { key: "when", ...oneOrItems(when.map((map) => asInFile(map, view.evidence))) };
+  const lines = rule.below.flatMap((each) => (each.key === "when" ? [condition] : ruleLines(view, each)));
+  return { key: rule.key, lines, note: rule.note };
 }
 
 const FILL_IN = /^FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/;
@@ -113,29 +121,37 @@ function ruleLines(view: View, rule: Rule): readonly Line[] {
   if (asked !== null) return questions(view.evidence, key, asked);
   if (below.length > 0) {
     const lines = below.flatMap((each) => ruleLines(view, each));
-    if (lines.some((line) => "key" in line)) return [{ key, value: { block: lines }, note }];
+    if (lines.some((line) => "key" in line)) return [{ key, lines, note }];
     // With the `#` of both taken away, a line is below the other's.
     const indented = lines.flatMap((line) => ("comment" in line ? [{ comment: `#  ${line.comment.slice(1)}` }] : []));
     return [{ comment: `#${key}:` }, ...indented];
   }
   const asWritten = asFileIsWritten(view.evidence, rule);
   if (asWritten !== undefined) return asWritten;
-  // Where the first non-empty of several templates counts, those whose columns the file has; where it has none, one of them.
-  const value = rule.yaml.replace(/\[("\{[^\]]*)\]/, (_list, inside: string) => {
-    const templates = inside.split(", ");
-    const known = templates.filter((template) => missingIn(view, template) === undefined);
-    return listOf(known.length > 0 ? known : templates.slice(-1));
-  });
+  const value = withKnown(view, rule.value);
   const missing = missingIn(view, value);
   if (missing === undefined) return [{ key, value, note }];
   return [choice({ key, value, note: `this file has no column ${missing}` })];
 }
 
-/** A column that stands in a template and that the file does not have. Templates are in double quotes. */
-const missingIn = ({ isKnown }: View, yaml: string): string | undefined =>
-  [...yaml.matchAll(/"[^"]*"/g)]
-    .flatMap(([template]) => [...template.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name))
-    .find((name) => !isKnown(name));
+/** Of several templates, of which the first that is not empty counts, those whose columns the file has; where it has none, one of them. */
+function withKnown(view: View, data: Data): Data {
+  if (typeof data === "string") return data;
+  if (!isList(data)) return Object.fromEntries(stepsOf(data).map(([key, step]) => [key, withKnown(view, step)]));
+  const known = data.filter((template) => missingIn(view, template) === undefined);
+  return known.length > 0 ? known : data.slice(-1);
+}
+
+const stepsOf = (steps: Steps): readonly (readonly [string, Data])[] =>
+  Object.entries(steps).flatMap(([key, step]) => (step === undefined ? [] : [[key, step] as const]));
+
+/** A column that stands in a template and that the file does not have. The braces of a pattern are none of a template. */
+function missingIn(view: View, data: Data): string | undefined {
+  if (typeof data === "string")
+    return [...data.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name).find((name) => !view.isKnown(name));
+  const parts = isList(data) ? data : stepsOf(data).flatMap(([key, step]) => (key === "match" ? [] : [step]));
+  return parts.map((each) => missingIn(view, each)).find((name) => name !== undefined);
+}
 
 /** Asks for what the user must say: once, unless a column has the same code in all rows; or for each text of a column. */
 function questions(
@@ -157,7 +173,7 @@ function questions(
 /** Amounts and times as this file writes them, where the recipe's way does not fit, or is not the only one that does. */
 function asFileIsWritten(evidence: Evidence, { key, value }: Rule): readonly Line[] | undefined {
   const { from = value, decimal, thousands, sign, format, ...kept } = stepsIn(value);
-  const column = evidence.column(/^\{([^{}]+)\}$/.exec(String(from))?.[1] ?? "");
+  const column = evidence.column(/^\{([^{}]+)\}$/.exec(from.toString())?.[1] ?? "");
   const texts = [...(column?.values.keys() ?? [])];
   if (column === undefined || texts.length === 0) return undefined;
   const { amounts, times } = column;
@@ -165,12 +181,11 @@ function asFileIsWritten(evidence: Evidence, { key, value }: Rule): readonly Lin
     const read = compileAmount({
       decimal: DECIMAL_MARKS.find((mark) => mark === decimal) ?? ".",
       thousands: GROUP_MARKS.find((mark) => mark === thousands),
-      signs: textsOf(sign),
+      signs: textsIn(sign),
       path: [],
     });
-    if (texts.every((amount) => read(amount) !== undefined) && amounts.readings.length === 1) return undefined;
-    const steps = Object.entries(kept).map(([step, of]) => [step, textsOf(of).map(text).join()] as const);
-    return amountLines(column, Object.fromEntries(steps));
+    const isClear = texts.every((amount) => read(amount) !== undefined) && amounts.readings.length === 1;
+    return isClear ? undefined : amountLines(column, kept);
   }
   if (typeof format !== "string" || times === undefined || !isTimeField(key)) return undefined;
   const read = readerOf(format);
@@ -186,29 +201,27 @@ const spellingsOf = (values: readonly string[], column: Column | undefined): rea
 /** `skip` for columns that every action's condition looks at: what the recipe skips, and what no action takes, which is asked. */
 function skipLines(actions: readonly Action[], skip: Steps, { columns }: Evidence): readonly Line[] {
   const deciding = actions.filter(({ rule, when }) => rule.key !== "newEvent" || when.length > 0);
-  const block = columns.flatMap((column): readonly Line[] => {
+  const lines = columns.flatMap((column): readonly Line[] => {
     const { name, values } = column;
     if (!deciding.every(({ when }) => when.some((map) => name in map))) return [];
-    const known = spellingsOf(textsOf(skip[name]), column);
-    const taken = deciding.flatMap(({ when }) => when.flatMap((map) => spellingsOf(textsOf(map[name]), column)));
+    const known = spellingsOf(textsIn(skip[name]), column);
+    const taken = deciding.flatMap(({ when }) => when.flatMap((map) => spellingsOf(textsIn(map[name]), column)));
     const open = [...values].filter(([value]) => !taken.includes(value) && !known.includes(value));
     const asked = open.map(([value, times]) => {
       const shown = `${cleanText(value, 40)} (${rowsText(times)})`;
       return ask(`no action takes ${shown}: write it here if it gives nothing, else in the when of its actions`);
     });
-    const items = [...known.map(text), ...asked];
-    return items.length === 0 ? [] : [{ key: name, value: { items } }];
+    const items = [...known, ...asked];
+    return items.length === 0 ? [] : [{ key: name, items }];
   });
-  return block.length === 0 ? [] : [{ key: "skip", value: { block }, note: "rows with these give nothing" }];
+  return lines.length === 0 ? [] : [{ key: "skip", lines, note: "rows with these give nothing" }];
 }
 
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
-function asInFile(condition: Steps, evidence: Evidence): string {
-  const tests = Object.entries(condition).map(([name, value]) => {
-    const values = textsOf(value);
-    const own = spellingsOf(values, evidence.column(name));
-    const [only = "", ...more] = (own.length === 0 ? values : own).map(text);
-    return [name, more.length === 0 ? only : listOf([only, ...more])] as const;
+function asInFile(condition: Steps, evidence: Evidence): Steps {
+  const tests = stepsOf(condition).map(([name, value]) => {
+    const own = spellingsOf(textsIn(value), evidence.column(name));
+    return [name, oneOrMore(own.length === 0 ? textsIn(value) : own)] as const;
   });
-  return flow(Object.fromEntries(tests));
+  return Object.fromEntries(tests);
 }

@@ -4,29 +4,22 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { cleanText, quoted } from "../text.ts";
-import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
-import { SCHEMA_LINE } from "./example.ts";
-import { type Body, type FromColumns, fromColumns } from "./from-columns.ts";
+import { quoted } from "../text.ts";
+import { type Evidence, evidenceOf, hasColumn, type Sample } from "./evidence.ts";
+import { ENVIRONMENTS, SCHEMA_LINE } from "./example.ts";
+import { fromColumns, type Source } from "./from-columns.ts";
 import { fromRecipe } from "./from-recipe.ts";
 import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
-import { pageOf, RECIPES } from "./recipes.ts";
-import { comments, type Entry, inQuotes, type Line, linesOf, onlyHereIn } from "./yaml.ts";
+import { type Recipe, readRecipes } from "./recipes.ts";
+import { comments, type Entry, type Line, linesOf, onlyHereIn } from "./yaml.ts";
 
 /** What one export was taken for. */
 export interface GuessedSource {
   /** Place of its file among the samples. */
   readonly at: number;
   readonly name: string;
-  /** The system that wrote it, if its headers show that. */
-  readonly system: string | undefined;
-  /** The page about that export; for any other, the one that goes on from such a guess. */
-  readonly page: string;
-  /**
-   * What it was made from: the recipe of its system; rows that name their own actions; columns named like fields, so that only
-   * the action had to be guessed; or the names and cells of unknown columns.
-   */
-  readonly how: "recipe" | FromColumns["how"];
+  /** How it was understood, in words. */
+  readonly taken: string;
 }
 
 export interface Guess {
@@ -45,9 +38,9 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
   const sources = withMatches(withNames(draftsOf(samples))).sort((one, other) => rankOf(one) - rankOf(other));
   const block = sources.flatMap((source): readonly Line[] => [
     ...(sources.length === 1 ? [] : comments(headOf(source))),
-    { key: source.name, value: { block: [...source.comments, source.match, ...source.rules] } },
+    { key: source.name, lines: [...source.comments, source.match, ...source.rules] },
   ]);
-  const lines = linesOf({ block: [...headOfAll(sources), { key: "sources", value: { block } }] });
+  const lines = linesOf([...headOfAll(sources), { key: "sources", lines: block }]);
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = `${lines.join("\n")}\n`.replaceAll("\ufffd", "\\ufffd");
   return { sources, yaml, ...toLookAt(yaml) };
@@ -72,25 +65,36 @@ function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
 }
 
 /** One export as a source, before it is known what stands beside it. */
-interface Draft extends GuessedSource, Body {
-  readonly sample: Sample;
-  /** What its rows give. */
-  readonly actions: readonly string[];
+interface Draft extends GuessedSource, Source {
+  readonly evidence: Evidence;
+  /** The system that wrote it, if its headers show that. */
+  readonly system?: string;
+  /** The page about that export; for any other, the one that goes on from such a guess. */
+  readonly page: string;
 }
 
 /** Sales propose a `newEvent` for their events, unless another of the files is a list of events. */
 function draftsOf(samples: readonly Sample[]): readonly Draft[] {
-  const drafts = samples.map((sample, at) => draftOf(sample, at, samples, true));
+  const recipes = readRecipes();
+  const seen = samples.map((sample, at) => evidenceOf(sample, samples.toSpliced(at, 1)));
+  const drafts = seen.map((evidence, at) => draftOf(evidence, at, recipes, true));
   if (!drafts.some(({ actions }) => actions.includes("newEvent") && !actions.includes("soldTicket"))) return drafts;
-  return samples.map((sample, at) => draftOf(sample, at, samples, false));
+  return seen.map((evidence, at) => draftOf(evidence, at, recipes, false));
 }
 
-function draftOf(sample: Sample, at: number, samples: readonly Sample[], needsEvents: boolean): Draft {
-  const evidence = evidenceOf(sample, samples.toSpliced(at, 1));
-  const recipe = RECIPES.find(({ headers }) => headers.every((header) => hasColumn(sample, header)));
-  const draft = { sample, at, name: recipe?.name ?? slug(sample.fileName), system: recipe?.title };
-  if (recipe === undefined) return { ...draft, page: "docs/tutorial.md", ...fromColumns(evidence, needsEvents) };
-  return { ...draft, page: pageOf(recipe), how: "recipe", ...fromRecipe(recipe, evidence) };
+function draftOf(evidence: Evidence, at: number, recipes: readonly Recipe[], needsEvents: boolean): Draft {
+  const recipe = recipes.find(({ headers }) => headers.every((header) => hasColumn(evidence, header)));
+  if (recipe === undefined)
+    return {
+      evidence,
+      at,
+      name: slug(evidence.fileName),
+      page: "docs/tutorial.md",
+      ...fromColumns(evidence, needsEvents),
+    };
+  const { name, title: system, page } = recipe;
+  const taken = `${system}, recognised by its headers; ${page} shows what it gives`;
+  return { evidence, at, name, system, page, taken, ...fromRecipe(recipe, evidence) };
 }
 
 function headOfAll(drafts: readonly Draft[]): readonly Line[] {
@@ -101,22 +105,14 @@ function headOfAll(drafts: readonly Draft[]): readonly Line[] {
     "# FILL IN marks what no export says, or what can be read in more than one way: put your own value there.",
     `# Until then every command refuses the config. How to go on: ${pages}.`,
     "",
-    "# Without an environment everything goes to the built-in sandbox.",
-    "#environments:",
-    "#  playground:",
-    "#    baseUrl: https://…",
-    "#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
-    "",
+    ...ENVIRONMENTS.split("\n"),
   ];
   const written = comments(`Written by tickets init from ${from}`);
   return [{ comment: SCHEMA_LINE }, ...written, ...lines.map((comment) => ({ comment }))];
 }
 
-function headOf({ system, sample: { fileName, isWhole, rows, items } }: Draft): string {
-  const what = items === undefined ? "rows" : `items of ${cleanText(items, 40)}`;
-  const from = `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}`;
-  return `${from}. ${isWhole ? "All" : "Its first"} ${rows.length} ${what} were looked at.`;
-}
+const headOf = ({ system, evidence: { fileName, allRows } }: Draft): string =>
+  `${quoted(fileName)}${system === undefined ? "" : `: ${system}`}. Looked at: ${allRows}.`;
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
 function rankOf({ actions }: Draft): number {
@@ -131,7 +127,7 @@ function withNames(drafts: readonly Draft[]): readonly Draft[] {
   const taken = new Set<string>();
   return drafts.map((draft) => {
     const isOnlyOne = drafts.filter(({ name }) => name === draft.name).length === 1;
-    const wanted = isOnlyOne ? draft.name : slug(draft.sample.fileName);
+    const wanted = isOnlyOne ? draft.name : slug(draft.evidence.fileName);
     let name = wanted;
     for (let nth = 2; taken.has(name); nth += 1) name = `${wanted}-${nth}`;
     taken.add(name);
@@ -144,8 +140,8 @@ function withNames(drafts: readonly Draft[]): readonly Draft[] {
  * pattern would take another's file, which would stop every command.
  */
 function withMatches(drafts: readonly Draft[]): (Draft & { readonly match: Entry })[] {
-  const wanted = drafts.map(({ sample: { fileName }, rules }) => {
-    const asked = onlyHereIn({ block: rules });
+  const wanted = drafts.map(({ evidence: { fileName }, rules }) => {
+    const asked = onlyHereIn(rules);
     return { fileName, asked, pattern: asked === undefined ? widePattern(fileName) : exactPattern(fileName) };
   });
   const patterns = withoutOverlap(wanted);
@@ -154,7 +150,7 @@ function withMatches(drafts: readonly Draft[]): (Draft & { readonly match: Entry
     const own = patterns[at] ?? "";
     const ofThisFile = asked && `this file only, as ${asked} below is`;
     const note = own === pattern ? ofThisFile : `as ${pattern} it could take a file of another source`;
-    return { ...draft, match: { key: "match", value: inQuotes(own), note } };
+    return { ...draft, match: { key: "match", value: own, note } };
   });
 }
 

@@ -3,27 +3,17 @@
 import { currencyDigits } from "../actions/currencies.ts";
 import { divideAmount } from "../map/amount.ts";
 import { cleanText, quoted } from "../text.ts";
-import { type Column, MOST_WORDS, textIn } from "./evidence.ts";
-import { namesLoss, namesOrder, says } from "./header-words.ts";
-import { called, countIn, type Roles } from "./roles.ts";
-import {
-  alsoText,
-  ask,
-  type Entry,
-  flow,
-  inner,
-  inQuotes,
-  type Line,
-  listOf,
-  oneOf,
-  rowsText,
-  template,
-} from "./yaml.ts";
+import { type Column, MOST_WORDS, textIn } from "./column.ts";
+import { called } from "./find-columns.ts";
+import { namesOrder, says } from "./header-words.ts";
+import { countIn, type Roles } from "./roles.ts";
+import { namesLoss } from "./time-words.ts";
+import { alsoText, ask, type Data, type Entry, inner, type Line, oneOf, rowsText, type Steps } from "./yaml.ts";
 
 /** @param prices - columns that may be it, the surest first. @param quantity - into so many tickets a row is divided. */
 export function priceLines(roles: Roles, prices: readonly Column[], quantity: Column | undefined): readonly Line[] {
   const [price, ...others] = prices;
-  if (price === undefined) return [];
+  if (price === undefined) return [unreadPrice(roles)];
   const waysFor = (column: Column): readonly Entry[] =>
     dividersOf(column, roles, quantity).flatMap((by) =>
       mayBeHundredths(column, roles.currency).flatMap((inHundredths) => waysOf(column, inHundredths, by)),
@@ -47,7 +37,7 @@ const asked = (question: string, ways: readonly Entry[]): readonly Line[] =>
   oneOf("price", question, "a price is public for good; remove this line", ways);
 
 /** Without an amount: what each word costs, of a column that is named like a price and holds words only, or a sample. */
-export function unreadPrice({ all }: Roles): Entry {
+function unreadPrice({ all }: Roles): Entry {
   const key = "price";
   const column = called("price", all).find(
     ({ name, amounts, times }) =>
@@ -60,7 +50,7 @@ export function unreadPrice({ all }: Roles): Entry {
   if (column === undefined) return { key, value: ask("no column looks like a price") };
   const words = [...column.values.keys()];
   if (words.length <= MOST_WORDS && words.every((text) => !/\d/.test(text)))
-    return { key, value: flow({ from: template(column), ...wordSteps(column, words) }), note: "it holds words only" };
+    return { key, value: { from: inner(column), ...wordSteps(column, words) }, note: "it holds words only" };
   const example = words.find((text) => !/^\d+(?:\.\d+)?$/.test(text)) ?? "";
   const what = `${cleanText(column.name, 40)} holds ${quoted(example)}: its texts can't all be read as amounts in one way`;
   return { key, value: ask(what), note: `perhaps ${inner(column)}` };
@@ -136,9 +126,6 @@ function mayBeHundredths({ name, values }: Column, currency: Column | undefined)
   return says(name, "minorUnits") || (areLarge && !hasNone) ? [false, true] : [false];
 }
 
-/** Steps of a rule beside `from`. */
-type Steps = Readonly<Record<string, string | undefined>>;
-
 /** Every way in which a column's amounts can be read. @param kept - steps in place of those for its words and its unit. */
 function waysOf(column: Column, inHundredths: boolean, by: Column | undefined, kept?: Steps): readonly Entry[] {
   const { amounts, values } = column;
@@ -147,8 +134,8 @@ function waysOf(column: Column, inHundredths: boolean, by: Column | undefined, k
   return readings.map(({ decimal, thousands, fits, example: read }) => {
     const isPlain = signs.length === 0 && readings.length === 1 && decimal === "." && thousands === undefined;
     const steps = {
-      decimal: isPlain ? undefined : inQuotes(decimal),
-      thousands: thousands && inQuotes(thousands),
+      decimal: isPlain ? undefined : decimal,
+      thousands,
       sign: signs.length === 0 ? undefined : signRule(signs),
       ...(kept ?? { ...wordSteps(column, words), ...divideSteps(inHundredths, by) }),
     };
@@ -159,7 +146,7 @@ function waysOf(column: Column, inHundredths: boolean, by: Column | undefined, k
       ...(inHundredths ? ["counts hundredths"] : []),
       ...(by === undefined ? [] : ["the total of the row is divided"]),
     ];
-    const value = isBare ? template(column) : flow({ from: template(column), ...steps });
+    const value = isBare ? inner(column) : { from: inner(column), ...steps };
     return { key: "price", value, note: notes.join("; ") };
   });
 }
@@ -172,9 +159,9 @@ export const amountLines = (column: Column, more: Steps): readonly Line[] =>
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 
 /** An event has one currency, so of several the user says which. */
-function signRule(signs: readonly string[]): string {
+function signRule(signs: readonly string[]): Data {
   const currencies = new Set(signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
-  if (currencies.size === 1) return listOf(signs.map(inQuotes));
+  if (currencies.size === 1) return signs;
   const shown = signs.map((sign) => cleanText(sign, 10)).join(", ");
   return ask(`the sign of the event's currency alone, of ${shown}: an amount with another is an error`);
 }
@@ -184,8 +171,8 @@ function wordSteps(column: Column, words: readonly string[]): Steps {
   const blanks = column.rows - column.filled;
   const priceOf = (word: string): string => ask(`its price, such as 0 (${rowsText(column.values.get(word) ?? 0)})`);
   return {
-    map: words.length === 0 ? undefined : flow(Object.fromEntries(words.map((word) => [word, priceOf(word)]))),
-    else: words.length === 0 ? undefined : template(column),
+    map: words.length === 0 ? undefined : Object.fromEntries(words.map((word) => [word, priceOf(word)])),
+    else: words.length === 0 ? undefined : inner(column),
     blank: blanks === 0 ? undefined : ask(`0, if what has no amount cost nothing (${rowsText(blanks)})`),
   };
 }
@@ -194,7 +181,7 @@ function wordSteps(column: Column, words: readonly string[]): Steps {
 function divideSteps(inHundredths: boolean, by: Column | undefined): Steps {
   if (!inHundredths && by === undefined) return {};
   const number = by === undefined ? "1" : inner(by);
-  return { divide: inQuotes(inHundredths ? `${number}00` : number), places: "2" };
+  return { divide: inHundredths ? `${number}00` : number, places: "2" };
 }
 
 /** 25.00 for 2500 hundredths. */

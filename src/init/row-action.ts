@@ -1,10 +1,12 @@
 /** Which action the rows of an export most likely are. */
 
 import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
+import { fold } from "../actions/nearest.ts";
 import { actionOfFileName, fieldsOf, missingFields, readColumns } from "../map/named-columns.ts";
-import type { Column } from "./evidence.ts";
-import { actionInFileName, mayNameSale, namesSale, says } from "./header-words.ts";
+import type { Column } from "./column.ts";
+import { isOrderName, joinedWords, namesTicket, runsOf, says, WORDS, wordsOf } from "./header-words.ts";
 import type { Roles } from "./roles.ts";
+import { actionInFileName, timeKindOf } from "./time-words.ts";
 
 /** What the rows are taken for. */
 export interface Taken {
@@ -12,8 +14,6 @@ export interface Taken {
   readonly why: string;
   /** What the user must answer first, where nothing says which action it is, or only a word of the file's name. */
   readonly doubt?: string;
-  /** Whether columns named like fields give all that the action needs. */
-  readonly isNamed?: boolean;
 }
 
 export const isOfEvents = (action: ActionName): boolean => ACTIONS[action].about === "event";
@@ -32,71 +32,49 @@ export function fieldColumns({ columns, header }: Roles, action: ActionName): Re
   );
 }
 
+/** Those columns where they give all that the action needs, so that it needs no rules; else none. */
+export function namedColumns(roles: Roles, action: ActionName): ReadonlyMap<string, Column> {
+  const { fields, action: own, conflict } = readColumns(roles.header);
+  const columns = fieldColumns(roles, action);
+  const isRead = conflict === undefined && own === undefined && isFlat(roles);
+  const isAll = columns.size >= 2 && missingFields(action, (field) => fields.has(field)).length === 0;
+  return isRead && isAll ? columns : new Map();
+}
+
+/** Rows with lists are read by rules only. */
+const isFlat = ({ otherLists, items }: Roles): boolean => otherLists.length === 0 && items === undefined;
+
 /** The actions that the rows name in a column called action; none where one of the names is unknown. */
-export function ownActions({ header, columns, otherLists, items }: Roles): readonly ActionName[] {
-  const { action, fields, conflict } = readColumns(header);
-  const column = action === undefined ? undefined : columns[action];
-  if (column === undefined || conflict !== undefined || fields.size === 0) return [];
-  if (otherLists.length > 0 || items !== undefined) return [];
+export function ownActions(roles: Roles): readonly ActionName[] {
+  const { action, fields, conflict } = readColumns(roles.header);
+  const column = action === undefined ? undefined : roles.columns[action];
+  if (column === undefined || conflict !== undefined || fields.size === 0 || !isFlat(roles)) return [];
   const named = [...column.values.keys()];
   return column.filled === column.rows && named.every(isActionName) ? named : [];
 }
 
-/** The file's name decides, as without a config; then the columns named like fields; then what the columns speak of. */
+/** The file's name decides, as without a config; then what the columns speak of. */
 export function takenFor(roles: Roles): Taken {
-  const { header, fileName, otherLists, items } = roles;
-  const { fields, action, conflict } = readColumns(header);
-  const used = (name: ActionName): number => [...fields.keys()].filter((field) => fieldsTaken(name).has(field)).length;
-  const canBeNamed = conflict === undefined && action === undefined && otherLists.length === 0 && items === undefined;
-  const isNamed = (name: ActionName): boolean =>
-    canBeNamed && missingFields(name, (field) => fields.has(field)).length === 0 && used(name) >= 2;
-  const said = actionOfFileName(fileName);
-  if (said !== undefined) return { action: said, why: "as the file's name says", isNamed: isNamed(said) };
-  const hinted = actionInFileName(fileName);
-  if (hinted !== undefined) {
-    const doubt = `a word of the file's name means ${hinted}`;
-    return { action: hinted, why: "guess: by a word of the file's name", doubt };
-  }
-  const about = fields.has("ticketId") || fields.has("nftId") ? "ticket" : "event";
-  const named = ACTION_NAMES.filter((name) => isNamed(name) && ACTIONS[name].about === about);
-  return (
-    namedLike(
-      named.sort((one, other) => used(other) - used(one)),
-      roles,
-    ) ?? spokenOf(roles)
-  );
-}
-
-/** @param fitting - actions whose fields are there, the one with most of them first. */
-function namedLike([best, ...others]: readonly ActionName[], roles: Roles): Taken | undefined {
-  if (best === undefined) return undefined;
-  const named = fieldColumns(roles, best);
-  const isEvent = isOfEvents(best);
-  // Sales name their event too; taken for a list of events, they would be lost.
-  const beside = roles.columns.filter((column) => ![...named.values()].includes(column));
-  if (isEvent && beside.some(({ name }) => mayNameSale(name))) return undefined;
-  const meant = others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`;
-  const why = `guess: most of its fields are there${meant}`;
-  if (isEvent || best === "soldTicket" || best === "updateTicket" || (best === "claimedTicket" && named.has("to")))
-    return { action: best, why, isNamed: true };
-  // With an event or a price it may be a sale whose other columns have other names, or must be filled in.
-  if (readColumns(roles.header).fields.has("eventId") || roles.prices.length > 0) return undefined;
-  // A table of tickets and users or times may hold anything that happens to a ticket; of that, scans have the most that
-  // may decide what a row gives.
-  const among = new Set([best, ...others, "scannedTicket", "checkedInTicket", "invalidatedTicket"]);
-  return { action: "scannedTicket", why, isNamed: true, doubt: `what the rows are: ${[...among].join(", ")}` };
+  const said = actionOfFileName(roles.fileName);
+  if (said !== undefined) return { action: said, why: "as the file's name says" };
+  const hinted = actionInFileName(roles.fileName);
+  if (hinted === undefined) return spokenOf(roles);
+  const doubt = `a word of the file's name means ${hinted}`;
+  return { action: hinted, why: "guess: by a word of the file's name", doubt };
 }
 
 /** By what the names of the columns speak of: events, scans, sales. */
-function spokenOf({ fileName, columns, items, prices, all, order, currency, find }: Roles): Taken {
-  const isUnpriced = prices.length === 0;
+function spokenOf(roles: Roles): Taken {
+  const { fileName, columns, items, prices, all, order, currency, find } = roles;
+  const isPriced = prices.length > 0;
   const hasUser = find("userId").length > 0;
   const mayBeEvents =
     items === undefined &&
     find("eventName").length > 0 &&
     (currency !== undefined || (!hasUser && find("startTime").length > 0));
-  const maySell = columns.some(({ name }) => mayNameSale(name));
-  if (mayBeEvents && isUnpriced && order === undefined && !maySell)
+  const areEvents = namedColumns(roles, "newEvent").size > 0 || (mayBeEvents && !isPriced && order === undefined);
+  // Sales name their event too; taken for a list of events, they would be lost.
+  if (areEvents && !columns.some(({ name }) => mayNameSale(name)))
     return { action: "newEvent", why: "guess: the file holds events" };
   // Sales may name a device too, but also the buyer.
   const isLog =
@@ -107,16 +85,47 @@ function spokenOf({ fileName, columns, items, prices, all, order, currency, find
   const namesGate =
     /scan|entr|gate|access|check/i.test(fileName) ||
     all.some(({ name, timeKind }) => timeKind === "entry" || /gate|scan|entry/i.test(name));
-  if (isUnpriced && (namesGate || isLog))
+  if (!isPriced && (namesGate || isLog))
     return {
       action: "scannedTicket",
       why: "guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
     };
-  if (!mayBeEvents || columns.some(({ name }) => namesSale(name)))
+  if (mayBeEvents && !columns.some(({ name }) => namesSale(name)))
+    return {
+      action: "soldTicket",
+      why: "guess: some of its columns may be of sales",
+      doubt: "the rows may be sales, or events",
+    };
+  const speaksOfSales = ({ name }: Column): boolean => says(name, "price") || (namesSale(name) && !isOfTicket(name));
+  const isSale = isPriced || items !== undefined || find("eventId").length > 0 || columns.some(speaksOfSales);
+  if (isSale || !columns.some(({ name }) => isOfTicket(name)))
     return { action: "soldTicket", why: "guess: the rows look like sales" };
-  return {
-    action: "soldTicket",
-    why: "guess: some of its columns may be of sales",
-    doubt: "the rows may be sales, or events",
-  };
+  // Of all that happens to a ticket, scans have the most that may decide what a row gives.
+  const among = ACTION_NAMES.filter((name) => !isOfEvents(name));
+  const why = "guess: it may be anything that happens to tickets";
+  return { action: "scannedTicket", why, doubt: `what the rows are, of ${among.join(", ")}` };
 }
+
+/** Whether it is named like what every action of a ticket has. */
+const isOfTicket = (name: string): boolean => namesTicket(name) || fold(name) === "ordertime";
+
+/** What an event may have too: its cheapest price, the organiser's address, its kinds of tickets. */
+const PERSON_OR_SEAT =
+  /^(?:e?mail|emailaddress|courriel|correo|userid|(?:first|last|full)name|surname|vorname|nachname|prenom|cognome|apellidos?|tickettype|ticketname|seat|seatrow|seatnumber|seatno|sitzplatz|platznummer)$/;
+/** `Products sold` counts them. */
+const SOLD_ALONE = /^(?:sold|ordered|purchased|bought|booked|verkauft|gekauft|bestellt)$/;
+const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
+
+/** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */
+const namesSale = (name: string): boolean =>
+  isOrderName(name) ||
+  namesTicket(name) ||
+  says(name, "buyer") ||
+  (timeKindOf(name) === "sale" && !SOLD_ALONE.test(wordsOf(name).at(-1) ?? ""));
+
+/** Whether a column of this name may be of a sale. */
+const mayNameSale = (name: string): boolean =>
+  namesSale(name) ||
+  PRICE_NAMES.has(joinedWords(name)) ||
+  says(name, "price") ||
+  [...runsOf(name)].some((run) => PERSON_OR_SEAT.test(run));

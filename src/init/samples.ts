@@ -50,34 +50,37 @@ export async function samplesOf(names: readonly string[], options: SamplingOptio
       { hint: "Save it as a file, or look at it alone: tickets init -" },
     );
   const found: FoundSample[] = [];
-  for (const file of files) found.push({ file, sample: await sampleOf(file, options, { encoding: options.encoding }) });
+  for (const file of files) found.push({ file, sample: await sampleOf(file, options) });
   return found;
 }
 
-/** A pipe gives its bytes once. */
-const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
+/** How a file is written, as far as looking at it has shown. */
+type Written = Pick<Sample, "encoding" | "headerLine" | "list" | "isEscaped">;
 
-/** What an earlier look at the file showed. */
-interface Shown {
-  /** Undefined for UTF-8. */
-  readonly encoding: string | undefined;
-  /** Where titles stand above the header, or `none` where there is none. */
-  readonly headerLine?: number | "none";
-  /** The list of rows in a JSON object. */
-  readonly list?: string | undefined;
-  /** Quotes in cells stand behind a backslash. */
-  readonly isEscaped?: boolean | undefined;
+/** Looks at the file again with each thing that a look shows of how it is written; at a pipe, which gives its bytes once, once. */
+async function sampleOf(file: InputFile, options: SamplingOptions): Promise<Sample> {
+  const isFile = file.path !== "-" && (await stat(file.path)).isFile();
+  let written: Written = { encoding: options.encoding };
+  for (;;) {
+    const seen = await lookAt(file, written, isFile, options);
+    if ("rows" in seen) return seen;
+    written = { ...written, ...seen };
+  }
 }
 
-async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown): Promise<Sample> {
-  const { stdin, signal } = options;
-  const { encoding, headerLine, list, isEscaped } = shown;
+/** The sample, or what it needs to be read by. @param isAgain - whether the file can be read again with that. */
+async function lookAt(
+  file: InputFile,
+  written: Written,
+  isAgain: boolean,
+  { stdin, signal, onUtf8 }: SamplingOptions,
+): Promise<Sample | Written> {
+  const { encoding, headerLine, list, isEscaped } = written;
   const name = cleanText(file.name, 200);
-  const again = (more: Partial<Shown>): Promise<Sample> => sampleOf(file, options, { ...shown, ...more });
   const csv = { headerLine, dialect: isEscaped === true ? { escape: "\\" } : {} };
-  const opened = await openInput(file, { signal, stdin, encoding, rows: list, csv }).catch(async (cause) => {
-    if (cause instanceof NoHeader && (await canBeReadTwice(file))) return await again({ headerLine: "none" });
-    if (cause instanceof HoldsLists && (await canBeReadTwice(file))) return await again({ list: cause.lists[0] });
+  const opened = await openInput(file, { signal, stdin, encoding, rows: list, csv }).catch((cause): Written => {
+    if (isAgain && cause instanceof NoHeader) return { headerLine: "none" };
+    if (isAgain && cause instanceof HoldsLists) return { list: cause.lists[0] };
     throw cause;
   });
   if (!(opened instanceof Input)) return opened;
@@ -91,11 +94,10 @@ async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown)
     for (const row of batch) {
       seen += 1;
       // The header has half as many cells at most: it is a title above the other.
-      if (wide > 0 && seen <= MOST_TITLES && cellsOf(row, delimiter) >= wide && (await canBeReadTwice(file)))
-        return await again({ headerLine: row.line });
+      if (isAgain && wide > 0 && seen <= MOST_TITLES && cellsOf(row, delimiter) >= wide)
+        return { headerLine: row.line };
       if (row.kind !== "malformed") rows.push(row);
-      else if (mayBeEscaped(row) && isEscaped !== true && (await canBeReadTwice(file)))
-        return await again({ isEscaped: true });
+      else if (isAgain && isEscaped !== true && mayBeEscaped(row)) return { isEscaped: true };
       else bad ??= row;
       if (rows.length > ROWS_LOOKED_AT) break reading;
     }
@@ -104,9 +106,9 @@ async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown)
     const [{ message, hint } = { message: "can't be read.", hint: undefined }] = bad.problems;
     throw refusal(`${placeText({ source: file.name, line: bad.line })} ${message}`, hint);
   }
-  if (encoding !== undefined && input.asUtf8?.isValid === true && (await canBeReadTwice(file))) {
-    options.onUtf8(file, encoding);
-    return await again({ encoding: undefined });
+  if (isAgain && encoding !== undefined && input.asUtf8?.isValid === true) {
+    onUtf8(file, encoding);
+    return { encoding: undefined };
   }
   const [misread] = problemsOfEncoding(input);
   if (misread !== undefined)
@@ -124,13 +126,11 @@ async function sampleOf(file: InputFile, options: SamplingOptions, shown: Shown)
     );
   const looked = rows.slice(0, ROWS_LOOKED_AT);
   return {
+    ...written,
     fileName: file.path === "-" ? "export" : basename(file.name),
     isWhole: looked.length === rows.length,
     encoding: input.encoding === "utf-8" ? undefined : input.encoding,
     delimiter: delimiter === "," || input.format !== "csv" ? undefined : delimiter,
-    headerLine,
-    list,
-    isEscaped,
     ...(header === undefined
       ? tableOfObjects(looked)
       : { header, rows: looked.flatMap((row) => (row.kind === "cells" ? [row.cells] : [])) }),

@@ -3,29 +3,20 @@
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
-import { placeholder } from "../map/template.ts";
 import { cleanText, quoted } from "../text.ts";
-import { areMost, type Column, type Evidence, textIn } from "./evidence.ts";
-import { isIdName, namesTime, type TimeKind } from "./header-words.ts";
-import { called, type Roles } from "./roles.ts";
-import {
-  alsoText,
-  ask,
-  type Comment,
-  type Entry,
-  flow,
-  inner,
-  inQuotes,
-  type Line,
-  namesText,
-  oneOf,
-  template,
-} from "./yaml.ts";
+import { areMost, type Column, textIn } from "./column.ts";
+import type { Evidence } from "./evidence.ts";
+import { called } from "./find-columns.ts";
+import { isIdName } from "./header-words.ts";
+import type { Roles } from "./roles.ts";
+import { namesTime, type TimeKind } from "./time-words.ts";
+import { alsoText, ask, type Comment, type Entry, inner, type Line, namesText, oneOf } from "./yaml.ts";
 
-type TimeField = "orderTime" | "startTime" | "endTime";
+export const TIME_FIELDS = ["orderTime", "startTime", "endTime"] as const satisfies readonly FieldName[];
 
-export const isTimeField = (field: string): field is TimeField & FieldName =>
-  ["orderTime", "startTime", "endTime"].includes(field);
+type TimeField = (typeof TIME_FIELDS)[number];
+
+export const isTimeField = (field: string): field is TimeField => TIME_FIELDS.some((time) => time === field);
 
 const HAPPENINGS: Readonly<Partial<Record<ActionName, readonly [TimeKind, string]>>> = {
   soldTicket: ["sale", "the sale"],
@@ -100,14 +91,15 @@ function sameEverywhere(column: Column | undefined, { all, rows, find }: Roles):
 }
 
 export function orderTimeLines({ columns, doubt }: OrderTime, action: ActionName, roles: Roles): readonly Line[] {
-  if (doubt !== undefined) return whichOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
   const [first, ...more] = columns;
-  const rule = first && timeRule(first, roles);
-  return rule === undefined ? [] : [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
+  if (first === undefined) return [noOrderTime(action, roles)];
+  if (doubt !== undefined) return whichOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
+  const rule = timeRule(first, roles);
+  return [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
 }
 
 /** That no column may hold it. */
-export function noOrderTime(action: ActionName, { all }: Roles): Comment {
+function noOrderTime(action: ActionName, { all }: Roles): Comment {
   const others = all.filter(({ times, timeKind = "any" }) => times !== undefined && timeKind !== "any");
   const why =
     others.length === 0
@@ -133,25 +125,25 @@ export function whichOf(
 export function timeRule(time: Column, evidence: Evidence, key: TimeField = "orderTime"): Entry {
   const { times, name, values } = time;
   if (fold(name) === fold(key) && (times?.readings[0].format === "iso" || areMost(time, isReadAsNamed)))
-    return { key, value: template(time) };
-  const from = template(time);
+    return { key, value: inner(time) };
+  const from = inner(time);
   if (times === undefined) {
     const texts = [...values.keys()];
     const example = texts.find((text) => !isReadAsNamed(text)) ?? texts[0] ?? "";
     return {
       key,
-      value: flow({ from, format: ask(`the format of ${quoted(example)}, which is none of the usual ones`) }),
+      value: { from, format: ask(`the format of ${quoted(example)}, which is none of the usual ones`) },
       note: `${cleanText(name, 40)} ${namesTime(name) ? "is named" : "looks"} like this time; remove the line if it is none`,
     };
   }
   const { kind, readings, example } = times;
   const [{ format, example: read, fits }, ...others] = readings;
   if (kind === "unix")
-    return { key, value: flow({ from, format }), note: "guess by name; all are whole numbers of that size" };
+    return { key, value: { from, format }, note: "guess by name; all are whole numbers of that size" };
   if (kind === "clock") return { ...clockRule(time, format, evidence.hasFileDate), key };
   const clock = clockBeside(time, evidence);
   const withClock = {
-    from: clock === undefined ? from : inQuotes(`${inner(time)} ${inner(clock)}`),
+    from: clock === undefined ? from : `${inner(time)} ${inner(clock)}`,
     formats: readings.map((way) =>
       clock === undefined ? way.format : `${way.format} ${clock.times?.readings[0].format}`,
     ),
@@ -159,12 +151,12 @@ export function timeRule(time: Column, evidence: Evidence, key: TimeField = "ord
   if (others.length > 0)
     return {
       key,
-      value: flow({ from: withClock.from, format: ask(withClock.formats.join(" or ")) }),
+      value: { from: withClock.from, format: ask(withClock.formats.join(" or ")) },
       note: `${quoted(example)} is ${readings.map((way) => way.example.slice(0, 10)).join(" or ")}: which one, is never guessed`,
     };
   return {
     key,
-    value: flow({ from: withClock.from, format: inQuotes(withClock.formats[0] ?? "") }),
+    value: { from: withClock.from, format: withClock.formats[0] },
     note: `guess: the only way that fits, ${quoted(example)} is ${read}; fits ${fits} of ${values.size} texts`,
   };
 }
@@ -178,11 +170,7 @@ function clockRule(time: Column, format: string, hasFileDate: boolean): Omit<Ent
     ? "{file.date}, if the file's name says the date of these times; else the date"
     : "the date, such as 2026-05-09";
   return {
-    value: flow({
-      from: inQuotes(`${placeholder(date)} ${inner(time)}`),
-      format: inQuotes(`yyyy-MM-dd ${format}`),
-      rollover: inQuotes("06:00"),
-    }),
+    value: { from: `${ask(date)} ${inner(time)}`, format: `yyyy-MM-dd ${format}`, rollover: "06:00" },
     note: `${quoted(time.name)} holds times of day only`,
     ofThisFile: hasFileDate ? undefined : "the date",
   };

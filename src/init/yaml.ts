@@ -2,14 +2,25 @@
 
 import { placeholder } from "../map/template.ts";
 import { cleanText, quoted } from "../text.ts";
-import type { Column } from "./evidence.ts";
+import type { Column } from "./column.ts";
+
+/** What stands on one line. What is undefined in a map is left out. */
+export type Data = string | readonly Data[] | Steps;
+
+export interface Steps {
+  readonly [key: string]: Data | undefined;
+}
 
 /** A key of the config with its value, or a comment on a line of its own. */
 export type Line = Entry | Comment;
 
+/** A key, and on the same line its value; or on lines of their own a map, a list, or a list of maps of one key. */
 export interface Entry {
   readonly key: string;
-  readonly value: Value;
+  readonly value?: Data;
+  readonly lines?: readonly Line[];
+  readonly items?: readonly Data[];
+  readonly entries?: readonly Entry[];
   /** Written behind the value; behind the key where the value has lines of its own. */
   readonly note?: string | undefined;
   /** What is asked here of this file alone, as it does not hold for the next. */
@@ -21,37 +32,44 @@ export interface Comment {
   readonly comment: string;
 }
 
-/** The YAML of one line; or a map or a list with each key or item on lines of its own. */
-export type Value = string | { readonly block: readonly Line[] } | { readonly items: readonly (Value | Comment)[] };
-
 const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;
 /** Words that are no texts to YAML; databases write NULL into cells. */
 const WORDS = /^(?:null|true|false|yes|no|on|off)$/i;
 
-/** A text, in quotes where something in it has a meaning in YAML. */
-export const text = (of: string): string => (PLAIN_TEXT.test(of) && !WORDS.test(of) ? of : inQuotes(of));
-
-export const inQuotes = (of: string): string => JSON.stringify(of);
-
-export const listOf = (values: readonly string[]): string => `[${values.join(", ")}]`;
-
-/** A map on one line, of what is defined. */
-export function flow(map: Readonly<Record<string, string | undefined>>): string {
-  const entries = Object.entries(map).flatMap(([key, value]) => (value === undefined ? [] : `${text(key)}: ${value}`));
+/** On one line; a text in quotes where something in it has a meaning in YAML. */
+function flow(data: Data): string {
+  if (typeof data === "string") return textOf(data);
+  if (isList(data)) return `[${data.map(flow).join(", ")}]`;
+  const entries = Object.entries(data).flatMap(([key, value]) =>
+    value === undefined ? [] : `${flow(key)}: ${flow(value)}`,
+  );
   return `{${entries.join(", ")}}`;
 }
 
+function textOf(text: string): string {
+  if (PLAIN_TEXT.test(text) && !WORDS.test(text)) return text;
+  // A pattern is read as it is written in single quotes only.
+  return /^[ -~]*\\[ -~]*$/.test(text) ? `'${text.replaceAll("'", "''")}'` : JSON.stringify(text);
+}
+
+export const isList = (data: Data): data is readonly Data[] => Array.isArray(data);
+
+/** One text alone, several as a list. */
+export const oneOrMore = (texts: readonly string[]): Data => (texts.length > 1 ? texts : (texts[0] ?? ""));
+
+/** One on the line of its key, several below it. */
+export const oneOrItems = (data: readonly Data[]): Pick<Entry, "value" | "items"> =>
+  data[0] !== undefined && data.length === 1 ? { value: data[0] } : { items: data };
+
 /** What only the user knows. */
-export const ask = (what: string): string => inQuotes(placeholder(what));
+export const ask = placeholder;
 
 /** A column in a template; its name must not have braces. */
 export const inner = ({ name }: Column): string => `{${name}}`;
 
-export const template = (column: Column): string => inQuotes(inner(column));
-
 /** A rule as a comment, for the user to choose. */
-export const choice = ({ key, value, note }: Entry): Comment => ({
-  comment: `#${linesOf({ block: [{ key, value }] }).join("")}${note === undefined ? "" : `   # ${note.replace(/^guess(?:: | by name; )/, "")}`}`,
+export const choice = ({ note, ...rule }: Entry): Comment => ({
+  comment: `#${linesOf([rule]).join("")}${note === undefined ? "" : `   # ${note.replace(/^guess(?:: | by name; )/, "")}`}`,
 });
 
 /** A question, and below it the rules that may answer it. */
@@ -69,8 +87,9 @@ const wrapped = (of: string): readonly string[] =>
 /** How many values a comment shows. */
 export const MOST_VALUES = 40;
 
-export function valuesText({ values, filled, rows }: Column, most = 12): string {
-  const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, most);
+/** The values of a column, the commonest first, with their numbers of rows. */
+export function valuesText({ values, filled, rows, hasFewValues }: Column): string {
+  const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, hasFewValues ? 12 : 2);
   return [
     ...shown.map(([value, times]) => `${cleanText(value, 30)} ${times}`),
     ...(values.size > shown.length ? [`${values.size - shown.length} more values`] : []),
@@ -92,29 +111,29 @@ export const namesText = (columns: readonly Column[]): string =>
 export const alsoText = (others: readonly Column[]): string =>
   others.length === 0 ? "" : `; also ${namesText(others)}`;
 
-/** What is asked somewhere in it of this file alone. */
-export function onlyHereIn(value: Value | Comment): string | undefined {
-  if (typeof value === "string" || "comment" in value) return undefined;
-  if ("items" in value) return value.items.map(onlyHereIn).find((asked) => asked !== undefined);
-  return value.block
-    .map((line) => ("comment" in line ? undefined : (line.ofThisFile ?? onlyHereIn(line.value))))
-    .find((asked) => asked !== undefined);
-}
+/** The first of columns that may be an id, for a note. */
+export const perhaps = ([first, ...others]: readonly Column[]): string | undefined =>
+  first && `or ${flow(inner(first))}, if that is one: ${differText(first)}${alsoText(others)}`;
 
-/** The lines of a value that stands alone. */
-export function linesOf(value: Value): readonly string[] {
-  if (typeof value === "string") return [value];
-  if ("block" in value) return value.block.flatMap(linesOfLine);
-  return value.items.flatMap((item) => {
-    if (typeof item === "object" && "comment" in item) return [item.comment];
-    return linesOf(item).map((line, at) => `${at === 0 ? "- " : "  "}${line}`);
-  });
-}
+/** What is asked in one of the lines of this file alone. */
+export const onlyHereIn = (lines: readonly Line[]): string | undefined =>
+  lines
+    .map((line) =>
+      "comment" in line ? undefined : (line.ofThisFile ?? onlyHereIn([...(line.lines ?? []), ...(line.entries ?? [])])),
+    )
+    .find((asked) => asked !== undefined);
+
+export const linesOf = (lines: readonly Line[]): readonly string[] => lines.flatMap(linesOfLine);
 
 function linesOfLine(line: Line): readonly string[] {
   if ("comment" in line) return [line.comment];
-  const { key, value, note } = line;
+  const { key, value, lines = [], items = [], entries = [], note } = line;
   const behind = note === undefined ? "" : `   # ${note}`;
-  if (typeof value === "string") return [`${text(key)}: ${value}${behind}`];
-  return [`${text(key)}:${behind}`, ...linesOf(value).map((below) => `  ${below}`)];
+  if (value !== undefined) return [`${flow(key)}: ${flow(value)}${behind}`];
+  const below = [
+    ...linesOf(lines),
+    ...items.map((item) => `- ${flow(item)}`),
+    ...entries.flatMap((entry) => linesOfLine(entry).map((text, at) => `${at === 0 ? "- " : "  "}${text}`)),
+  ];
+  return [`${flow(key)}:${behind}`, ...below.map((text) => `  ${text}`)];
 }

@@ -48,7 +48,7 @@ const acceptedIn = (place: Workplace): readonly string[] =>
     });
 
 test("a box office whose refunds are negative rows, but that of a free ticket, and the log of its doors", async () => {
-  const { accepted, edits } = await sendAsNewcomer("newcomer/box-office", [["the value that gives this action", "OK"]]);
+  const { accepted, edits } = await sendAsNewcomer("newcomer/box-office", [["rows that give this action", "OK"]]);
   expect(edits).toBe(4);
   expect(accepted).toEqual([
     "newEvent V77 success",

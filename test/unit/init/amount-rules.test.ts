@@ -54,7 +54,7 @@ describe("an amount in hundredths", () => {
       for (const fileName of ["sales.csv", "export.csv"]) {
       const lines = bodyOf(fileName, `Event ID,Ticket ID,User ID,${name}\ne,t1,u,2500\ne,t2,u,3050\n`);
       expect(ruleOf(lines, "price")).toBe(
-        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: "2500" is 25.00; counts hundredths`,
+        `price: {from: "{${name}}", divide: 100, places: 2}   # guess: "2500" is 25.00; counts hundredths`,
       );
     }
     },

@@ -16,8 +16,8 @@ describe("an unknown layout", () => {
       'match: "bestellungen-*.csv"',
       'csv: {delimiter: ";"}   # as this file is written',
       'zone: "<FILL IN: the time zone of Bestelldatum and other times that name none, such as Europe/Berlin>"',
-      "expect:",
-      "  Status: [bezahlt, storniert, offen]   # all values of this file; a row with another is an error if it gives an action, and skipped with a warning if no when takes that value",
+      "expect:   # what this file holds; a row with another value is an error if it gives an action",
+      "  Status: [bezahlt, storniert, offen]",
       "fields:",
       '  eventId: "<FILL IN: the id of the event>"   # or "{Veranstaltung}", if that is one: 1 different in 4 rows',
       '  ticketId: "<FILL IN: the id of the ticket: no column has such a name>"',
@@ -33,7 +33,7 @@ describe("an unknown layout", () => {
       '        price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # guess: "1.250,00 €" is 1250.00',
       '        orderTime: {from: "{Bestelldatum}", format: "d.M.yyyy H:mm"}   # guess: the only way that fits, "03.04.2026 18:00" is 2026-04-03 18:00; fits 2 of 2 texts',
       "  - invalidatedTicket:   # remove it where nothing says that a ticket is no longer valid",
-      '      when: {Status: "<FILL IN: the values of tickets that are no longer valid, of bezahlt 2, storniert 1, offen 1>"}',
+      '      when: {Status: "<FILL IN: the values of tickets that are no longer valid, such as [one, other], of bezahlt 2, storniert 1, offen 1>"}',
     ]);
   });
 
@@ -67,7 +67,10 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     const [ticket = "", , client, , time, status = ""] = header.split(";");
     const yamlName = /^[\p{L}\p{N} _]+$/u.test(status) ? status : JSON.stringify(status);
     const values = `of ${sold} 12, ${gone} 6, ${waiting} 6`;
-    for (const asked of ["of a sale, such as [one, other],", "of tickets that are no longer valid,"])
+    for (const asked of [
+      "of a sale, such as [one, other],",
+      "of tickets that are no longer valid, such as [one, other],",
+    ])
       expect(lines.join("\n")).toContain(`      when: {${yamlName}: "<FILL IN: the values ${asked} ${values}`);
     expect(lines.join("\n")).toContain(`ticketId: "{${ticket}}"   # guess: different in all 24 rows`);
     expect(lines.join("\n")).toContain(`userId: "{${client}}"   # guess`);

@@ -48,7 +48,7 @@ describe("what is merely different in every row does not beat what is named like
 
   test("both are named where nothing shows why it comes again", () => {
     const asked = (id: string): string =>
-      `ticketId: "<FILL IN: the id of the ticket: {${id}}, if what comes again is a refund or a scan (3 different in 4 rows)>"   # or "{Receipt No}", if that is one: different in all 4 rows`;
+      `ticketId: "<FILL IN: the id of the ticket: {${id}}, if what comes again is a refund or a scan (3 different in 4 rows)>"   # or "{Receipt No}", if that is one: 4 different in 4 rows`;
     const amounts = ["10.00", "12.00", "12.00", "10.00"];
     expect(ruleOf(bodyOf("till.csv", till("Barcode", ...amounts)), "ticketId")).toBe(asked("Barcode"));
     // A code may be anything, but not where the log of the doors has it too.
@@ -83,7 +83,7 @@ b2,2.60,Ball,12.00
   test("asks about a column that is different in every row though it is not named like an id", () => {
     const lines = bodyOf("x.csv", "Zutritt,Preis\nabc,1.00\ndef,2.00\n");
     expect(lines.find((line) => line.includes("ticketId:"))).toBe(
-      '  ticketId: "<FILL IN: the id of the ticket: no column has such a name>"   # or "{Zutritt}", if that is one: different in all 2 rows',
+      '  ticketId: "<FILL IN: the id of the ticket: no column has such a name>"   # or "{Zutritt}", if that is one: 2 different in 2 rows',
     );
   });
 });
@@ -118,6 +118,6 @@ describe("that ids differ in every row is said only of what was seen", () => {
     const table = tableOfObjects([{ kind: "object", line: 1, value, text: JSON.stringify(value) }]);
     const { yaml } = guessConfig({ fileName: "sales.json", isWhole: true, ...table });
     expect(ticketOf(yaml)).toContain("# guess: different in all 2 items of tickets");
-    expect(yaml).toContain("All 2 items of tickets were looked at.");
+    expect(yaml).toContain("Looked at: all 2 items of tickets.");
   });
 });

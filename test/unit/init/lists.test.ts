@@ -86,6 +86,8 @@ test("a refund or an exchange that names its ticket in another column is asked a
   for (const own of ["", "T2"]) {
     const rows = ["1,V7,T1,,K1,20.00", `2,V7,${own},T1,K1,20.00`];
     const all = bodyOf("x.csv", `No,Show ID,Ticket,Original ticket,Kunde,Betrag\n${rows.join("\n")}\n`);
-    expect(ruleOf(all, "when")).toContain('{Original ticket: "<FILL IN: {empty: false} or what else here says');
+    expect(ruleOf(all, "when")).toContain(
+      '{Original ticket: "<FILL IN: the values of tickets that are no longer valid',
+    );
   }
 });

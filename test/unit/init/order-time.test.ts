@@ -93,7 +93,7 @@ describe("the time of a sale", () => {
       expect(ruleOf(lines, "orderTime")).toContain('{from: "{Ordered}"');
       expect(lines.join("\n")).not.toContain("no column looks like a time");
       expect(givenIn(lines)).toEqual(["newEvent", "soldTicket", "invalidatedTicket"]);
-      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: {empty: false} or what');
+      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the values of tickets that are no longer valid');
     }
   });
 
@@ -154,7 +154,7 @@ describe("numbers in a column that is named like a time", () => {
     ] as const) {
       const lines = bodyOf(fileName, `Barcode,Email,Price,Show,${name}\nT1,a@x.example,1.00,S,${cell}\n`);
       expect(ruleOf(lines, "orderTime")).toContain(
-        `{from: "{${name}}", format: "${format}"}   # guess: the only way that fits, "${cell}" is ${time}`,
+        `{from: "{${name}}", format: ${format}}   # guess: the only way that fits, "${cell}" is ${time}`,
       );
       expect(ruleOf(lines, "zone")).toContain("<FILL IN: the time zone of");
     }
@@ -176,7 +176,7 @@ test("the start of events that no column is named like is asked for", () => {
   expect(ruleOf(lines, "startTime")).toContain(
     "<FILL IN: one of the next lines, without its #, where it is the event's start;",
   );
-  expect(ruleOf(lines, "#startTime")).toContain('{from: "{Date}", format: "iso"}');
+  expect(ruleOf(lines, "#startTime")).toContain('{from: "{Date}", format: iso}');
 });
 
 describe("times of day need a date, which is asked", () => {
@@ -198,7 +198,7 @@ describe("times of day need a date, which is asked", () => {
     (fileName) => {
       const lines = bodyOf(fileName, csv);
       expect(ruleOf(lines, "orderTime")).toContain('{from: "<FILL IN: the date, such as 2026-05-09> {Scan time}"');
-      expect(ruleOf(lines, "match")).toBe(`match: "${fileName}"   # this file only, as the date below is`);
+      expect(ruleOf(lines, "match")).toBe(`match: ${fileName}   # this file only, as the date below is`);
     },
   );
 });

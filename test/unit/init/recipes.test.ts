@@ -2,12 +2,13 @@
 
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
-import { RECIPES, readRecipe } from "../../../src/init/recipes.ts";
+import { readRecipes } from "../../../src/init/recipes.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
 
+const RECIPES = readRecipes();
+
 describe.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))("the recipe %s", (_name, recipe) => {
-  const { source } = readRecipe(recipe);
-  const { headers } = recipe;
+  const { source, headers } = recipe;
 
   test("is a source as the config takes it", () => {
     const document = parseDocument(source, { schema: "failsafe" });
@@ -26,6 +27,7 @@ describe.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))("the reci
   });
 });
 
-test("no two recipes have one name", () => {
+test("those that the index of recipes says init knows are found, and no two have one name", () => {
+  expect(RECIPES).toHaveLength(14);
   expect(new Set(RECIPES.map(({ name }) => name)).size).toBe(RECIPES.length);
 });

@@ -17,11 +17,11 @@ test.each([
   [`${TIMES}/scans.csv`, "orderTime", 'orderTime: {from: "{Scanned At}", format: "M/d/yyyy, h:mm:ss a"}'],
   [`${TIMES}/orders-dmy.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "d-MMM-yyyy H:mm"}'],
   [`${TIMES}/orders-wp.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "MMMM d, yyyy - h:mm a"}'],
-  [`${TIMES}/orders-utc.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "iso"}'],
+  [`${TIMES}/orders-utc.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: iso}'],
   [
     `${TIMES}/orders-serial.csv`,
     "orderTime",
-    'orderTime: {from: "{Purchase Date}", format: "spreadsheet"}   # guess: the only way that fits, "46353.80211" is 2026-11-27 19:15',
+    'orderTime: {from: "{Purchase Date}", format: spreadsheet}   # guess: the only way that fits, "46353.80211" is 2026-11-27 19:15',
   ],
   [
     "04-order-total-shown-once/attendees.csv",

@@ -21,8 +21,8 @@ describe("a log's column by which rows differ is asked about:", () => {
         const lines = bodyOf(fileName, `${header},${name}\nt1,${time},${one}\nt2,${time},${other}\n`);
         const all = lines.join("\n");
         expect(all).not.toContain("need no rules");
-        expect(all).toContain(`when: {${name}: "<FILL IN: the value that gives this action`);
-        expect(all).toContain("expect:\n");
+        expect(all).toContain(`when: {${name}: "<FILL IN: the values of rows that give this action`);
+        expect(all).toContain("expect:   # what this file holds");
       }
   });
 
@@ -30,11 +30,11 @@ describe("a log's column by which rows differ is asked about:", () => {
     for (const header of ["Ticket Code,Scanned at", "ticketId,orderTime"]) {
       const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
       const some = bodyOf("scans.csv", `${header},${name}\nt1,${time},2026-05-02T20:00:00Z\nt2,${time},\n`);
-      expect(some.join("\n")).toContain(`when: {${name}: "<FILL IN: {empty: true} where`);
-      const none = bodyOf("scans.csv", `${header},${name}\nt1,${time},\nt2,${time},\n`);
-      expect(none).toContain(
-        `  ${name}: ""   # as in all rows of this file; a row with something there that gives an action is an error`,
+      expect(some.join("\n")).toContain(
+        `when: {${name}: "<FILL IN: the values of rows that give this action, such as [one, other], {empty: true} or {empty: false}`,
       );
+      const none = bodyOf("scans.csv", `${header},${name}\nt1,${time},\nt2,${time},\n`);
+      expect(none).toContain(`  ${name}: ""`);
       expect([...some, ...none].join("\n")).not.toContain("need no rules");
     }
   });
@@ -61,7 +61,7 @@ describe("a log's column by which rows differ is asked about:", () => {
       const csv = `${header}\nt1,${cells.join("")}\nt2,${cells.join("")}2026-05-01T20:00:00Z\n`;
       const lines = bodyOf("checkins.csv", csv);
       expect(lines.join("\n")).toContain(
-        `when: {${name}: "<FILL IN: {empty: false} where a row without a time gives nothing (1 of 2 rows)`,
+        `when: {${name}: "<FILL IN: the values of rows that give this action, such as [one, other], {empty: true} or {empty: false}, of 2026-05-01T20:00:00Z 1, empty 1`,
       );
       expect(lines.join("\n")).not.toContain("need no rules");
     }
