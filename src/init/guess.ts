@@ -14,7 +14,7 @@ import { type Recipe, readRecipes } from "./recipes.ts";
 import { comments, type Entry, type Line, linesOf, onlyHereIn } from "./yaml.ts";
 
 /** What one export was taken for. */
-export interface GuessedSource {
+interface GuessedSource {
   /** Place of its file among the samples. */
   readonly at: number;
   readonly name: string;
