@@ -104,6 +104,7 @@ export class Look {
   readonly #mapper: Mapper;
   readonly #rules: Rules;
   readonly #severityOf: (rule: string) => Severity;
+  readonly #onRow: ((row: Row, mapped: Mapped) => void) | undefined;
   readonly #values = new PublicValues();
   readonly #digester: RowDigester;
   readonly #kinds = new Set<boolean>();
@@ -111,14 +112,16 @@ export class Look {
   readonly #own: number;
   #rows = 0;
 
-  constructor(input: Input, mapper: Mapper, rules: Rules) {
+  /** @param onRow sees every row that can be read, with all its cells. */
+  constructor(input: Input, mapper: Mapper, rules: Rules, onRow?: (row: Row, mapped: Mapped) => void) {
     this.#input = input;
     this.#mapper = mapper;
     this.#rules = rules;
+    this.#onRow = onRow;
     this.#severityOf = severityIn(rules.severities);
     this.#digester = createRowDigester(input.header, rules.readAs);
     this.#own = input.header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
-    const { wanted } = mapper;
+    const wanted = onRow === undefined ? mapper.wanted : undefined;
     input.wanted = this.#own === -1 ? wanted : wanted?.with(this.#own, true);
   }
 
@@ -163,6 +166,7 @@ export class Look {
     this.#rows += 1;
     if (row.kind === "object") this.#seeKind(row, batch);
     const mapped = this.#mapper.map(row);
+    if (row.kind !== "malformed") this.#onRow?.(row, mapped);
     if (mapped.kind === "skipped" && !this.#isError(mapped.likely ?? [])) {
       batch.skipReasons.set(mapped.reason, (batch.skipReasons.get(mapped.reason) ?? 0) + 1);
       if (mapped.likely === undefined) return;

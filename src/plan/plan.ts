@@ -1,9 +1,7 @@
 /** From files to a checked plan, whose new actions the ledger can enter: the whole way in some eight steps. */
 
-import { rmSync } from "node:fs";
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import { baseOf } from "../actions/marks.ts";
-import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { createRowDigester } from "../map/row-digest.ts";
 import { keptRow } from "../read/row.ts";
@@ -24,8 +22,6 @@ export type Order = "input" | "time";
 export type Allowance = { readonly rows: number } | { readonly percent: number };
 
 export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "ledger" | "now"> {
-  /** Folder of the plan's file; made here, must not exist, and is gone with the plan. */
-  readonly directory: string;
   readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard" | "run"> | undefined;
   /** Undefined where no environment is asked. */
   readonly environment: JudgeOptions["environment"];
@@ -97,18 +93,11 @@ export interface Plan extends Disposable {
 
 /** Makes a plan: `validate` walks the same way without a ledger. The inputs are not needed any more after it resolves. */
 export async function makePlan(options: PlanOptions): Promise<Plan> {
-  makeFolder(options.directory, { mode: 0o700 });
-  const store = new Store(options.directory);
-  const dispose = (): void => {
-    store[Symbol.dispose]();
-    try {
-      rmSync(options.directory, { recursive: true, force: true });
-    } catch {} // what is left of it costs nothing but room, which the next command frees
-  };
+  const store = new Store();
   try {
-    return { ...(await planIn(store, options)), [Symbol.dispose]: dispose };
+    return { ...(await planIn(store, options)), [Symbol.dispose]: () => store[Symbol.dispose]() };
   } catch (cause) {
-    dispose();
+    store[Symbol.dispose]();
     throw cause;
   }
 }

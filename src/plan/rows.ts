@@ -5,11 +5,12 @@ import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Problem } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
-import type { Mapper } from "../map/mapper.ts";
+import type { Mapped, Mapper } from "../map/mapper.ts";
 import type { FileProblem } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
+import type { Row } from "../read/row.ts";
 import { mappingChanged } from "./guard.ts";
 import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
 import type { Made } from "./made.ts";
@@ -21,8 +22,10 @@ import type { Mapping, ThreadLook } from "./thread.ts";
 /** How the rows of a file are read. */
 export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
   readonly mapper: Mapper;
-  /** What another mapper of the kind can be made of; undefined where somebody watches this one. */
-  readonly mapping: Mapping | undefined;
+  /** What another mapper of the kind can be made of. */
+  readonly mapping: Mapping;
+  /** Called for every row that can be read, with what the mapping makes of it before any check. */
+  readonly onRow?: ((row: Row, mapped: Mapped) => void) | undefined;
   /** A source of the config says what its rows give. */
   readonly isSource: boolean;
   /** How it makes its actions. */
@@ -85,7 +88,7 @@ class Rows {
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = await readingOf(file, input);
     const of: Open = { number, file, format: formatOf(input), reading, before: this.read.read };
-    const here = new Look(input, reading.mapper, this.#rulesFor(reading));
+    const here = new Look(input, reading.mapper, this.#rulesFor(reading), reading.onRow);
     await using thread = await this.#threadFor(of, here.understood);
     const look = thread ?? here;
     try {
@@ -104,10 +107,10 @@ class Rows {
     return { readAs, severities, now, limit: limit - this.read.read, allowEmpty };
   }
 
-  /** Undefined where the file is not worth one. @param understood before its first row. */
+  /** Undefined where the file is not worth one, or somebody watches its rows. @param understood before its first row. */
   async #threadFor({ file, reading }: Open, understood: Understood): Promise<ThreadLook | undefined> {
     const { openingOf, signal } = this.#options;
-    if (reading.mapping === undefined || !isWorthThread(file)) return undefined;
+    if (reading.onRow !== undefined || !isWorthThread(file)) return undefined;
     const { encoding, csv, rows, maxInputBytes } = openingOf(file);
     const job = { file, opening: { encoding, csv, rows, maxInputBytes }, rules: this.#rulesFor(reading) };
     const { ThreadLook } = await import("./thread.ts");

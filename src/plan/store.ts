@@ -1,7 +1,5 @@
 /** The plan while it is made: one temporary SQLite file, so that nothing in memory grows with the input. */
 
-import { closeSync, openSync } from "node:fs";
-import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 
 /**
@@ -43,15 +41,10 @@ export class Store implements Disposable {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @param folder where the file lies, and what SQLite sorts; it is made for this one alone. */
-  constructor(folder: string) {
-    const path = join(folder, "plan.db");
-    // SQLite would make it readable for all.
-    closeSync(openSync(path, "wx", 0o600));
-    this.#database = new DatabaseSync(path);
-    this.#database.exec(
-      `PRAGMA temp_store_directory = '${folder.replaceAll("'", "''")}'; ${SETTINGS}; BEGIN; ${TABLES}`,
-    );
+  /** Without a name: SQLite makes the file among the temporary ones, readable for nobody else, and nothing of it outlives the process. */
+  constructor() {
+    this.#database = new DatabaseSync("");
+    this.#database.exec(`${SETTINGS}; BEGIN; ${TABLES}`);
   }
 
   /** A statement, to be kept by who runs it for each row. */
@@ -99,7 +92,7 @@ export class Store implements Disposable {
     return known;
   }
 
-  /** Once more does nothing. Its folder goes with the plan. */
+  /** Once more does nothing. */
   [Symbol.dispose](): void {
     if (this.#database.isOpen) this.#database.close();
   }

@@ -1,18 +1,17 @@
-/** The source and the mapper of each input file, with the lookup files of the source; and what of the config shows only then. */
+/** What each input is read and mapped with: its source, the lookup files of that, and what of the config shows only then. */
 
 import { basename } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
-import type { Problem } from "../actions/problem.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
-import { createMapper } from "../map/create-mapper.ts";
+import { createMapper, type MapperOptions } from "../map/create-mapper.ts";
 import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
 import { MappingError } from "../map/mapping-error.ts";
 import { actionOfFileName } from "../map/named-columns.ts";
 import { hintOfNoSource, selectSource } from "../map/select-source.ts";
-import type { SourceConfig } from "../map/source.ts";
+import type { NamedSource, SourceConfig } from "../map/source.ts";
 import { madeBy } from "../plan/made.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
@@ -21,7 +20,6 @@ import { type Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
-import { INPUT_RULES } from "../read/rules.ts";
 import { cleanText, displayPath } from "../text.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
@@ -35,116 +33,79 @@ export interface MappedFile {
 /** Called for every row that can be read, with what the mapping makes of it before any check. */
 export type OnRow = (from: MappedFile, row: Row, mapped: Mapped) => void;
 
-interface MapperOptions {
+interface MappingOptions {
   readonly config: Config;
-  readonly cwd: string;
   readonly action?: ActionName | undefined;
+  /** `--source`. */
   readonly source?: string | undefined;
   readonly problems: Problems;
   readonly onRow?: OnRow | undefined;
   readonly signal: AbortSignal;
 }
 
-type Source = ReturnType<typeof selectSource>;
+export const sourceOf = (file: InputFile, { config, source }: MappingOptions): NamedSource | undefined =>
+  selectSource(config.sources, nameOf(file), source, file.isRejects);
 
-interface Mappers {
-  readonly sourceOf: (file: InputFile) => Source;
-  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
-}
-
-export function createMappers(options: MapperOptions): Mappers {
-  const { config, cwd, action, signal, onRow } = options;
-  const relaxedRules = new Set(
-    Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
-  );
-  const sourceOf = (file: InputFile): Source => {
-    try {
-      return selectSource(config.sources, nameOf(file), options.source, file.isRejects);
-    } catch (cause) {
-      throw atItsPlace(config, cause, cwd);
-    }
+export async function readingOf(file: InputFile, { header }: Input, options: MappingOptions): Promise<Reading> {
+  const { config, action, onRow } = options;
+  const source = sourceOf(file, options);
+  const fileName = nameOf(file);
+  const mapping = {
+    fileName,
+    lookups: await readLookups(source?.config, options),
+    relaxedRules: new Set(Object.keys(config.rules).filter((rule) => config.rules[rule] !== "error")),
+    ...(action && { action }),
+    ...(source && { source }),
   };
-  const readingOf: Mappers["readingOf"] = async (file, { header }) => {
-    const source = sourceOf(file);
-    const fileName = nameOf(file);
-    const lookups = await readLookups(source?.config, signal, reportOf(options));
-    const mapping = { fileName, lookups, relaxedRules, ...(action && { action }), ...(source && { source }) };
-    let mapper: Mapper;
-    try {
-      mapper = createMapper({ ...mapping, ...(header && { header }) });
-    } catch (cause) {
-      if (source === undefined && action === undefined) throw withSourcesNamed(cause, config, fileName);
-      throw atItsPlace(config, cause, cwd);
-    }
-    const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
-    const made = source === undefined ? [] : madeBy(source.config, action);
-    const allowEmpty = source?.config.allowEmpty === "true";
-    const about = { readAs, allowEmpty, isSource: source?.config.actions !== undefined, made };
-    if (onRow === undefined) return { mapper, mapping, ...about };
-    const from = { file, header, source: source?.config, mapper };
-    return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };
+  const mapper = mapperFor({ ...mapping, ...(header && { header }) }, config);
+  const from = { file, header, source: source?.config, mapper };
+  return {
+    ...{ mapper, mapping },
+    onRow: onRow && ((row, mapped) => onRow(from, row, mapped)),
+    readAs: action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "",
+    allowEmpty: source?.config.allowEmpty === "true",
+    isSource: source?.config.actions !== undefined,
+    made: source === undefined ? [] : madeBy(source.config, action),
   };
-  return { sourceOf, readingOf };
 }
 
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
-/** Reports a problem in a lookup file: a warning becomes a problem of the run, an error ends it. */
-function reportOf({ problems }: MapperOptions): Report {
-  return (lookup, { line, ...problem }) => {
-    const { rule } = problem;
-    if (problems.severityOf(rule) === "error")
-      throw lookupFailure(lookup, line, problem, Object.hasOwn(INPUT_RULES, rule) ? "input-invalid" : "usage");
-    problems.add({ source: lookup, line, item: "" }, problem);
-  };
+/** What is wrong with a file that no source fits names the sources that there are. */
+function mapperFor(options: MapperOptions, config: Config): Mapper {
+  const { source, action, fileName } = options;
+  try {
+    return createMapper(options);
+  } catch (cause) {
+    if (source !== undefined || action !== undefined || !(cause instanceof Failure) || cause.code !== "usage")
+      throw cause;
+    const more = hintOfNoSource(config.sources, fileName);
+    throw cause.with({ hint: cause.hint === undefined ? more : `${cause.hint}\n${more}` });
+  }
 }
-
-function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {
-  return {
-    get understanding() {
-      return mapper.understanding;
-    },
-    map(row) {
-      const mapped = mapper.map(row);
-      if (row.kind !== "malformed") see(row, mapped);
-      return mapped;
-    },
-    retract: (actions) => mapper.retract?.(actions),
-    beside: () => mapper.beside(),
-    problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
-  };
-}
-
-type Report = (file: string, problem: Problem & { readonly line: number }) => void;
 
 /** Reads all of them into memory. */
 async function readLookups(
   source: SourceConfig | undefined,
-  signal: AbortSignal,
-  report: Report,
+  options: MappingOptions,
 ): Promise<ReadonlyMap<string, LookupTable>> {
   const tables = new Map<string, LookupTable>();
   for (const [name, lookup] of Object.entries(source?.lookup ?? {}))
-    tables.set(name, await readLookup(name, lookup, signal, report));
+    tables.set(name, await readLookup(name, lookup, options));
   return tables;
 }
 
 async function readLookup(
   name: string,
   { file, csv }: NonNullable<SourceConfig["lookup"]>[string],
-  signal: AbortSignal,
-  report: Report,
+  { problems, signal }: MappingOptions,
 ): Promise<LookupTable> {
   const [found, another] = await resolveInputs([file], { signal });
-  if (another !== undefined)
+  if (found === undefined || another !== undefined)
     throw new Failure("usage", `The lookup ${name} takes one file, but ${cleanText(file, 200)} matches several.`, {
       hint: "Name one file in the lookup of the source.",
     });
-  if (found === undefined)
-    throw new Failure("usage", `The lookup file ${file} is missing.`, {
-      hint: "Export it too, or correct file in the lookup of the source.",
-    });
-  await using input = await openInput(found, { signal, ...readingOf(csv && { csv }) });
+  await using input = await openInput(found, { signal, ...formOf(csv && { csv }) });
   if (input.header === undefined)
     throw new Failure("usage", `The lookup file ${file} is not a table with a header.`, {
       hint: "A lookup reads CSV or TSV whose first line names the columns.",
@@ -154,22 +115,22 @@ async function readLookup(
     for (const row of batch)
       if (row.kind === "cells") rows.push(row.cells);
       else if (row.kind === "malformed") {
-        const [problem] = row.problems;
-        throw lookupFailure(file, row.line, problem ?? { message: "can't be read.", hint: "Export the file again." });
+        const [problem = { message: "can't be read.", hint: "Export the file again." }] = row.problems;
+        throw new Failure("usage", lookupText(file, row.line, problem.message), { hint: problem.hint });
       }
-  for (const problem of problemsOfText(input)) report(file, { line: 1, ...problem });
+  for (const { line = 1, ...problem } of problemsOfText(input)) {
+    if (problems.severityOf(problem.rule) === "error")
+      throw new Failure("input-invalid", lookupText(file, line, problem.message), { hint: problem.hint });
+    problems.add({ source: file, line, item: "" }, problem);
+  }
   return { file, header: input.header, rows };
 }
 
-const lookupFailure = (
-  file: string,
-  line: number,
-  { message, hint }: Pick<Problem, "message" | "hint">,
-  code: "usage" | "input-invalid" = "usage",
-): Failure => new Failure(code, `${cleanText(file, 200)}:${line} ${message}`, { hint });
+const lookupText = (file: string, line: number, message: string): string =>
+  `${cleanText(file, 200)}:${line} ${message}`;
 
 /** What a source's config says about how its files are read. */
-export function readingOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
+export function formOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
   const { encoding, delimiter, header, ...dialect } = source?.csv ?? {};
   const headerLine: number | "none" | undefined = header === undefined || header === "none" ? header : Number(header);
   return {
@@ -180,7 +141,7 @@ export function readingOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined
 }
 
 /** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
-function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
+export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
   if (!(cause instanceof MappingError)) return cause;
   const document = config.documents.find((each) => isDeclared(each, cause.keys));
   if (document === undefined) return cause;
@@ -203,10 +164,3 @@ function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
 /** Whether it is this file that holds the source, or what else the keys begin with. */
 const isDeclared = ({ value }: ConfigDocument, [top = "", name]: readonly (string | number)[]): boolean =>
   keysAt(value, [top]).includes(String(name));
-
-/** Adds the config's sources to a failure of an input that no source matched. */
-function withSourcesNamed(cause: unknown, config: Config, fileName: string): unknown {
-  if (!(cause instanceof Failure) || cause.code !== "usage") return cause;
-  const more = hintOfNoSource(config.sources, fileName);
-  return cause.with({ hint: cause.hint === undefined ? more : `${cause.hint}\n${more}` });
-}

@@ -1,11 +1,12 @@
 /** Check, plan, enter, send, and keep every promise. */
 
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import { resultsCommand, settleCommand, streamCommand, streamOfRejects, validateCommand } from "../next-command.ts";
 import { inShell } from "../text.ts";
 import type { RunContext } from "./context.ts";
-import { adoptRun, emptyPlanFolder, enterRun, toRun } from "./enter.ts";
+import { adoptRun, enterRun } from "./enter.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { agreeToNewLedger, type NewLedgerWord, noteInJournal } from "./lost-ledger.ts";
 import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
@@ -13,12 +14,12 @@ import type { CheckedInput } from "./progress.ts";
 import { writeNotSent } from "./rejects.ts";
 import { afterEarlier, type EarlierRun, finishEarlierRuns, writeLeft } from "./resume.ts";
 import { doubtedOf } from "./runs.ts";
-import { deadlineOf, openSession, type Patience, type Session, type Timing } from "./session.ts";
+import { type Limits, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
 import { checkInput, type InputOptions, inputFlags, plan as planInput } from "./validate.ts";
 
-export interface StreamSettings extends InputOptions, Timing, Patience {
+export interface StreamSettings extends InputOptions, Limits {
   readonly settings: Settings;
   /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one of the environment. */
   readonly output?: string | undefined;
@@ -67,15 +68,14 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
   const { environment } = settings;
   if (publishes) refuseToPublish(options);
   await using session = await openSession(context, environment, {
+    ...options,
     command: `tickets stream ${files.map(inShell).join(" ")}`,
-    waitLockMs: options.waitLock,
     sends: !publishes && mode !== "adopt",
-    newLedger: options.newLedger,
   });
   const runs = (await session.ledger.runs()).length;
   context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
   await writeLeft(context, session);
-  const earlier = publishes ? undefined : await finishEarlierRuns(context, session, deadlineOf(options));
+  const earlier = publishes ? undefined : await finishEarlierRuns(context, session);
   if (earlier !== undefined && earlier.summary.state !== "finished")
     return { summary: earlier.summary, ending: { kind: "earlier run stopped" } };
   try {
@@ -95,52 +95,59 @@ async function streamInput(
   session: Session,
   earlier: EarlierRun | undefined,
 ): Promise<StreamResult> {
-  const { ledger, environment } = session;
-  const { mode, publishes = false, startedAt } = options;
+  const { ledger, environment, startedAt } = session;
+  const { mode, publishes = false } = options;
   // Promises and rejects have to have a place to go; without a path, promises go to standard output.
   const output = outputPath(options.output, environment.name, context.cwd);
   await refuseReadOnlyFolder(context.cwd);
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, session, output, options.moveAside);
-  const directory = await emptyPlanFolder(environment);
-  const checked = await checkInput(context, { ...options, ledger, directory, lanes: environment.lanes });
+  const checked = await checkInput(context, { ...options, lanes: environment.lanes }, ledger);
   using plan = checked.plan;
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
   context.progress.happened({ kind: "input checked", ...checked });
-  if (plan.isRefused || plan.actions.new === 0) return await endUnsent(context, options, checked, session);
-  const run = await toRun(context, options, checked, ledger, output);
+  if (plan.isRefused) return endInvalid(options, checked, startedAt);
+  if (plan.actions.new === 0) return await endNothingNew(context, options, checked, session, output);
   if (mode === "adopt") {
-    await adoptRun(session, run, plan, options.reason);
-    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
+    const run = await adoptRun(context, session, options, checked);
+    const summary = summaryOf(checked, { environment, startedAt, state: "adopted", exitCode: EXIT_CODES.ok, run });
     return { summary, ending: { kind: "adopted", actions: plan.actions.new } };
   }
   context.progress.happened({ kind: "sending planned", ...checked });
   const { name, confirm } = environment;
   const asked = { actions: plan.actions.new, environment: name, host: new URL(session.baseUrl).host };
-  if (confirm && (await options.confirm?.(asked)) === false)
-    return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
+  if (confirm && (await options.confirm?.(asked)) === false) {
+    const summary = summaryOf(checked, { environment, startedAt, state: "stopped", exitCode: EXIT_CODES.usage });
+    return { summary, ending: { kind: "not confirmed" } };
+  }
   if (!publishes) await session.key();
-  const entered = await enterRun(context, session, run, plan);
-  if (publishes) return await endPublished(options, checked, session, entered);
+  const run = await enterRun(context, session, options, checked, output);
+  if (publishes) return await endPublished(checked, session, run);
   // Loaded only here: many nights, nothing is sent.
   const { carryOut } = await import("./carry-out.ts");
-  const deadline = deadlineOf(options);
-  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
+  const end = await carryOut(context, session, run, "new");
   return { summary: end.summary, ending: { kind: "sent", end } };
 }
 
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { environment } = options.settings;
+  const startedAt = performance.now();
   {
     await using ledger = await findLedgerOf(environment);
     // Nobody is asked: the dry run reports what the command would end with.
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
-  await using planned = await planInput(context, { ...options, lanes: environment.lanes });
-  context.progress.happened({ kind: "input checked", ...planned });
-  return await endUnsent(context, options, planned);
+  await using checked = await planInput(context, { ...options, lanes: environment.lanes });
+  const { plan, isNews } = checked;
+  context.progress.happened({ kind: "input checked", ...checked });
+  if (plan.isRefused) return endInvalid(options, checked, startedAt);
+  const [held] = plan.held.heldBy.keys();
+  const next = held === undefined ? null : settleCommand(held, environment);
+  const exitCode = exitCodeOfDone(plan, { isNews, doubt: undefined });
+  const summary = summaryOf(checked, { environment, startedAt, state: "dry run", exitCode, next });
+  return { summary, ending: { kind: "nothing sent", checked } };
 }
 
 function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
@@ -177,45 +184,36 @@ function endOfRepeated(
   return { summary: { ...summary, exitCode: EXIT_CODES["stopped-early"] }, ending: { kind: "resend waits" } };
 }
 
-/** The end of a command that sends nothing. What it learnt is noted, unless this is a dry run, which has no session. */
-async function endUnsent(
+function endInvalid(options: StreamSettings, checked: CheckedInput, startedAt: number): StreamResult {
+  const { environment } = options.settings;
+  const next = validateCommand(options.files, inputFlags(options), environment);
+  const exitCode = EXIT_CODES["input-invalid"];
+  const summary = summaryOf(checked, { environment, startedAt, state: "invalid", exitCode, next });
+  return { summary, ending: { kind: "nothing sent", checked } };
+}
+
+/** What the input taught is noted, and its rejects are written. */
+async function endNothingNew(
   context: RunContext,
   options: StreamSettings,
   checked: CheckedInput,
-  session?: Session,
+  { ledger, environment, startedAt }: Session,
+  output: string | undefined,
 ): Promise<StreamResult> {
   const { plan, isNews } = checked;
-  const { environment } = options.settings;
-  const ending = { kind: "nothing sent", checked } as const;
-  const flags = inputFlags(options);
-  if (plan.isRefused) {
-    const next = validateCommand(options.files, flags, environment);
-    return { summary: summaryOf(options, checked, "invalid", EXIT_CODES["input-invalid"], { next }), ending };
-  }
-  if (session === undefined) {
-    const [held] = plan.held.heldBy.keys();
-    const next = held === undefined ? null : settleCommand(held, environment);
-    const exitCode = exitCodeOfDone(plan, { isNews, doubt: undefined });
-    return { summary: summaryOf(options, checked, "dry run", exitCode, { next }), ending };
-  }
-  const { ledger } = session;
-  const output = outputPath(options.output, environment.name, context.cwd);
   const { safeCsv } = environment;
   const rejects = options.mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv });
   await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
-  const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
+  const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, inputFlags(options), context, environment);
   const next = doubt === undefined ? ofRejects : settleCommand(doubt, environment);
   const exitCode = exitCodeOfDone(plan, { isNews, doubt });
-  return { summary: summaryOf(options, checked, "nothing new", exitCode, { next, rejects }), ending };
+  const summary = summaryOf(checked, { environment, startedAt, state: "nothing new", exitCode, next, rejects });
+  return { summary, ending: { kind: "nothing sent", checked } };
 }
 
-async function endPublished(
-  options: StreamSettings,
-  checked: CheckedInput,
-  { ledger, environment }: Session,
-  entered: Run,
-): Promise<StreamResult> {
+async function endPublished(checked: CheckedInput, session: Session, entered: Run): Promise<StreamResult> {
+  const { ledger, environment, startedAt } = session;
   const { plan, isNews } = checked;
   const { run, number, output = null } = entered;
   await noteInJournal(environment, ledger, entered, plan.actions.new);
@@ -224,19 +222,17 @@ async function endPublished(
   const next = doubt === undefined ? resultsCommand(environment, run, "--follow") : settleCommand(doubt, environment);
   const chunks = (await ledger.chunks(number)).length;
   const ahead = (await ledger.runs({ states: ["open"] })).filter((each) => each.number < number).length;
-  const summary = summaryOf(options, checked, "published", exitCode, { run, next, output });
+  const summary = summaryOf(checked, { environment, startedAt, state: "published", exitCode, run, next, output });
   return { summary, ending: { kind: "published", chunks, ahead } };
 }
 
-function summaryOf(
-  { startedAt, settings: { environment } }: StreamSettings,
-  { plan, problems }: CheckedInput,
-  state: Summary["state"],
-  exitCode: number,
-  more: Partial<Pick<Summary, "run" | "next" | "rejects" | "output">> = {},
-): Summary {
-  return summarise({
-    ...{ run: null, environment: environment.name, state, exitCode, of: { ...plan, problems }, ...more },
-    durationMs: performance.now() - startedAt,
-  });
+type EndOfInput = Pick<Summary, "state" | "exitCode"> &
+  Partial<Pick<Summary, "run" | "next" | "rejects" | "output">> & {
+    readonly environment: Environment;
+    readonly startedAt: number;
+  };
+
+function summaryOf({ plan, problems }: CheckedInput, { environment, startedAt, ...end }: EndOfInput): Summary {
+  const durationMs = performance.now() - startedAt;
+  return summarise({ run: null, ...end, environment: environment.name, of: { ...plan, problems }, durationMs });
 }

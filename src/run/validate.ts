@@ -1,12 +1,8 @@
 /** From files to a checked plan, for `validate`, `plan` and `stream`. */
 
 import { statSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { ActionName } from "../actions/actions.ts";
 import { severityIn, severityTable } from "../check/rules.ts";
-import { Opened } from "../disk/closing.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
@@ -16,7 +12,7 @@ import { resolveInputs } from "../read/inputs.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
-import { createMappers, type OnRow, readingOf } from "./mappers.ts";
+import { atItsPlace, formOf, type OnRow, readingOf, sourceOf } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
 import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
 import { allMarksOf, decidingPlaces, namingPersons, type UnderstoodInput } from "./understood.ts";
@@ -44,42 +40,37 @@ export interface PlanSettings extends InputOptions {
   readonly onRow?: OnRow | undefined;
 }
 
-interface CheckOptions extends PlanSettings {
-  /** Folder for the plan's file; it must not exist. */
-  readonly directory: string;
-  readonly ledger: Ledger | undefined;
-}
-
 /** Problems kept for showing; all are counted. */
 const PROBLEMS_KEPT = 10_000;
 
 /** The caller disposes of the plan. */
-export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
-  const { settings, directory, ledger, mode = "judge", lanes = 1, order = "input" } = options;
+export async function checkInput(
+  context: RunContext,
+  options: PlanSettings,
+  ledger: Ledger | undefined,
+): Promise<CheckedInput> {
+  const { settings, mode = "judge", lanes = 1, order = "input" } = options;
   const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, encoding } = options;
   const { config, environment } = settings;
-  const maxInputBytes = environment?.maxInputBytes;
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, { cwd, inputFormat: options.format, signal });
   const severities = severityTable(config.rules, ALL_RULES);
   const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
-  const mappers = createMappers({ ...options, config, cwd, problems, signal });
+  const mapping = { ...options, config, problems, signal };
   const total = bytesOf(files);
   const understood: UnderstoodInput[] = [];
   const planning = makePlan({
-    ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal },
-    environment,
-    readingOf: mappers.readingOf,
+    ...{ files, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal, environment },
+    readingOf: (file, input) => readingOf(file, input, mapping),
     openingOf: (file) => ({
-      ...{ signal, stdin },
-      ...readingOf(mappers.sourceOf(file)?.config),
+      ...{ signal, stdin, maxInputBytes: environment?.maxInputBytes },
+      ...formOf(sourceOf(file, mapping)?.config),
       ...(encoding !== undefined && { encoding }),
-      ...(maxInputBytes !== undefined && { maxInputBytes }),
     }),
     onUnderstood(file, how, rows) {
       // `--action` sets the rules of a source aside.
-      const source = options.action === undefined ? mappers.sourceOf(file)?.name : undefined;
+      const source = options.action === undefined ? sourceOf(file, mapping)?.name : undefined;
       understood.push({ ...how, file, rows, source });
     },
     onRows: (rows, bytes) => {
@@ -91,7 +82,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   });
   const plan = await planning.catch((cause: unknown) => {
     progress.happened({ kind: "inputs understood", inputs: understood, known: new Set() });
-    throw asStorageFailure(directory, cause);
+    throw atItsPlace(config, asStorageFailure(cause), cwd);
   });
   progress.advanced(undefined);
   const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
@@ -113,29 +104,23 @@ function bytesOf(files: readonly InputFile[]): number {
 }
 
 /** An error of the disk that the plan is written to, as a storage failure. */
-function asStorageFailure(path: string, cause: unknown): unknown {
-  const code = errorCode(cause);
-  if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
-    return cause;
+function asStorageFailure(cause: unknown): unknown {
+  if (cause instanceof Failure || errorCode(cause) !== "ERR_SQLITE_ERROR") return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new Failure("storage", `The plan can't be written at ${path} (${why}).`, {
+  return new Failure("storage", `The plan is a temporary file, and it can't be written (${why}).`, {
     nothingSent: true,
-    hint: "Make room on that disk, then run the same command again.",
+    hint: "Make room for temporary files, or name a folder for them with TMPDIR, then run the same command again.",
     cause,
   });
 }
 
 /** The flags that say how the same input is read again. */
-export function inputFlags(options: InputOptions): readonly string[] {
-  const { action, source, format, encoding, order } = options;
-  const given: readonly (readonly [string, string | undefined])[] = [
-    ["--action", action],
-    ["--source", source],
-    ["--format", format],
-    ["--encoding", encoding],
-    ["--order", order === "input" ? undefined : order],
-  ];
-  return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+export function inputFlags({ order, ...options }: InputOptions): readonly string[] {
+  const given = { ...options, order: order === "input" ? undefined : order };
+  return (["action", "source", "format", "encoding", "order"] as const).flatMap((name) => {
+    const value = given[name];
+    return value === undefined ? [] : [`--${name}`, value];
+  });
 }
 
 export interface PlannedInput extends CheckedInput, AsyncDisposable {}
@@ -148,30 +133,12 @@ export interface PlannedInput extends CheckedInput, AsyncDisposable {}
  */
 export async function plan(context: RunContext, options: PlanSettings): Promise<PlannedInput> {
   const { environment } = options.settings;
-  await using opened = new Opened();
-  const ledger = environment && (await findLedgerOf(environment));
-  if (ledger !== undefined) opened.use(ledger);
+  await using ledger = environment && (await findLedgerOf(environment));
   if (environment !== undefined) {
     await refuseLostRuns(environment, ledger, context.cwd);
     const runs = ledger === undefined ? 0 : (await ledger.runs()).length;
     context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: false });
   }
-  const folder = await makeTemporaryFolder();
-  opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const checked = await checkInput(context, { ...options, ledger, directory: join(folder, "plan") });
-  opened.use(checked.plan);
-  const kept = opened.move();
-  return { ...checked, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };
-}
-
-/** In the system's temporary folder; the caller removes it. */
-async function makeTemporaryFolder(): Promise<string> {
-  try {
-    return await mkdtemp(join(tmpdir(), `tickets-${process.pid}-`));
-  } catch (cause) {
-    throw new Failure("storage", `${tmpdir()} can't be written (${errorCode(cause)}).`, {
-      hint: "Set TMPDIR to a writable folder of your own.",
-      cause,
-    });
-  }
+  const checked = await checkInput(context, options, ledger);
+  return { ...checked, [Symbol.asyncDispose]: async () => checked.plan[Symbol.dispose]() };
 }
