@@ -4,12 +4,13 @@ import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/ledger-of.ts";
+import { knownLedgerOf } from "./run/lost-ledger.ts";
 import type { CheckedInput, Progress } from "./run/progress.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
-import type { RunDetails } from "./run/runs.ts";
+import { detailsOf, namedRun, type RunDetails } from "./run/runs.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
-import { runStatus, type Status, status as statusOf } from "./run/status.ts";
+import { type Status, status as statusOf } from "./run/status.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
 import type { RunEnd } from "./run/summary.ts";
 import { type InputOptions, type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
@@ -92,31 +93,28 @@ export async function plan(options: CheckOptions): Promise<PlannedInput> {
  * @throws Failure when it can't begin. What is wrong with rows, and what a run stopped for, is in the result.
  */
 export async function stream(options: StreamOptions): Promise<StreamResult> {
-  const startedAt = performance.now();
   const context = contextOf(options);
   const settings = await loadSettings(context, choiceOf(options));
   const { mode = "judge", moveAside = false, waitLock = 0 } = options;
   const output = options.output ?? settings.environment.output;
   const carryOut = options.dryRun === true ? dryRun : streamInput;
-  return carryOut(context, { ...options, settings, output, mode, moveAside, waitLock, startedAt });
+  return carryOut(context, { ...options, settings, output, mode, moveAside, waitLock });
 }
 
 /** Goes on with a run; undefined where nothing is left to send. */
 export async function resume(options: ResumeOptions = {}): Promise<RunEnd | undefined> {
-  const startedAt = performance.now();
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options));
   const { run, maxDuration, waitLock = 0 } = options;
-  return resumeRun(context, { run, maxDuration, environment, waitLock, startedAt });
+  return resumeRun(context, { run, maxDuration, environment, waitLock });
 }
 
 /** Says what became of chunks in doubt, or closes a run. */
 export async function settle(options: SettleOptions): Promise<SettleResult> {
-  const startedAt = performance.now();
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options), "any");
   const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
-  return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock, startedAt });
+  return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock });
 }
 
 /** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */
@@ -128,7 +126,9 @@ export async function status(options: Surroundings = {}): Promise<Status> {
 /** What it knows of one run. */
 export async function statusOfRun(options: Surroundings & { readonly run: string }): Promise<RunDetails> {
   const context = contextOf(options);
-  return runStatus(context, (await loadSettings(context, choiceOf(options), "any")).environment, options.run);
+  const { environment } = await loadSettings(context, choiceOf(options), "any");
+  await using ledger = await knownLedgerOf(environment, context.cwd);
+  return detailsOf(ledger, await namedRun(ledger, options.run, environment), environment);
 }
 
 const choiceOf = ({ environment, config, flags = {} }: Surroundings): EnvironmentOptions => ({

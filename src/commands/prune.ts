@@ -17,7 +17,7 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   {
     await using _ = await knownLedgerOf(environment, cwd);
   }
-  await using session = await openSession(core, environment, { command: "tickets prune", waitLockMs: waitLock });
+  await using session = await openSession(core, environment, { command: "tickets prune", waitLock });
   const { ledger } = session;
   const bytesBefore = await ledger.bytes();
   const chunks = await ledger.prune(new Date(Date.now() - olderThan).toISOString());

@@ -15,14 +15,14 @@ import type { Ended } from "./report.ts";
  * @throws Failure `usage` before anything else is done where the page has no place.
  */
 export async function reported(
-  { report, files, output }: Pick<Given, "report" | "files" | "output">,
+  { report, output }: Pick<Given, "report" | "output">,
   context: Context,
   command: () => Promise<number>,
 ): Promise<number> {
   if (report === undefined) return command();
   // Loaded only here: few commands are asked for a report.
   const { reportPath } = await import("../run/report.ts");
-  const path = await reportPath(context, report, { taken: [...files, output], isToSend: true });
+  const path = await reportPath(context, report, { output, isToSend: true });
   const startedAt = new Date();
   try {
     const exitCode = await command();

@@ -118,6 +118,7 @@ export async function importResults(options: Options<"files" | "waitLock">, cont
     reporter.info(
       `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${file}${before}.`,
     );
+    // A power cut leaves a file like this.
     if (torn !== undefined)
       reporter.warn(
         `${file} ends in the middle of a line, probably after a power cut. The action on that line was sent, but can't be imported, so it would be sent again. Check whether the service has it. The line: ${cleanText(torn, 200)}`,

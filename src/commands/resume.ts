@@ -10,11 +10,10 @@ import { endSending } from "./trace.ts";
 type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "json">;
 
 export async function resume(options: ResumeOptions, context: Context): Promise<number> {
-  const startedAt = performance.now();
   const { reporter, trace } = context;
   trace.isKept = true;
   const { core, environment } = await openSettings(context, options);
-  const end = await resumeRun(core, { ...options, environment, startedAt });
+  const end = await resumeRun(core, { ...options, environment });
   if (end === undefined) {
     // It says nothing about how the last night went.
     trace.isKept = false;

@@ -4,38 +4,45 @@ import { isOnce } from "../actions/marks.ts";
 import { placeText } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { Run } from "../ledger/ledger.ts";
+import type { Run, RunCounts, Settlement } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand, statusCommand } from "../next-command.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
-import { type SettleSettings, settle as settleRun } from "../run/settle.ts";
+import { type SettledChunk, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { cleanText, count, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { localTimes } from "./local-time.ts";
 import type { Options } from "./options.ts";
+import type { Reporter } from "./reporter.ts";
 import { openSettings } from "./run-context.ts";
 import { sayNext, sayRejects } from "./run-end.ts";
 import { fieldsText, idsOf, shownFields } from "./shown-fields.ts";
-import { chunkNumber, describeActions } from "./summary.ts";
+import { chunkNumber, describeActions, describeSettlement, listOf } from "./summary.ts";
 
 type SettleOptions = Options<"run" | "chunk" | "first" | "reason" | "yes" | "waitLock" | "json"> &
   Pick<SettleSettings, "decision">;
 
 /** Without a decision it only shows what has to be decided. */
 export async function settle(options: SettleOptions, context: Context): Promise<number> {
-  const startedAt = performance.now();
   const { reporter, trace, stop } = context;
   const { ask, info } = reporter;
   trace.isKept = true;
   trace.run = options.run;
   const { core, environment } = await openSettings(context, options, "any");
-  const confirmClose = options.yes || ask === undefined ? undefined : () => ask("Close it?", stop);
-  const result = await settleRun(core, { ...options, environment, startedAt, confirmClose });
+  const confirmClose = async ({ run }: Run, counts: RunCounts): Promise<boolean> => {
+    info(describeClosing(run, counts));
+    return options.yes || ask === undefined || ask("Close it?", stop);
+  };
+  const result = await settleRun(core, { ...options, environment, confirmClose });
   if (result.kind === "stays open") {
     info("The run stays open.");
     return EXIT_CODES.ok;
   }
   const { run, summary, questions } = result;
   const { decision } = options;
+  for (const chunk of result.chunks) saySettled(chunk, decision, reporter);
+  if (result.chunks.length === 0 && (decision === "sent" || decision === "not-sent"))
+    sayNothingToSettle(run, result.before, options, reporter);
+  if (decision === "abandon") info(`Run ${run.run} is closed.`);
   if (questions !== undefined) sayQuestions(run, questions, environment, context);
   if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   info(`${describeActions(summary.actions)}.`);
@@ -43,6 +50,51 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   if (decision !== undefined || questions?.length === 0) sayNext(summary, context);
   if (options.json) reporter.document(summary);
   return summary.exitCode;
+}
+
+/** What closing a run leaves. */
+function describeClosing(run: string, counts: RunCounts): string {
+  const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
+  const answered = accepted + rejected + settled;
+  const open = inDoubt + inFlight + refused;
+  const parts = listOf({ answered, "not sent, which go into rejects": notSent, "in doubt": open });
+  const doubts = open === 0 ? "" : " No other run sends what is in doubt until you settle it.";
+  return `Closing run ${run}; it can't be resumed afterwards: ${parts}.${doubts}`;
+}
+
+function saySettled(
+  { chunk, first, rest, late }: SettledChunk,
+  decision: SettleOptions["decision"],
+  { info, warn }: Reporter,
+): void {
+  const others = chunk.count - first;
+  const part = first === 1 ? "the first" : `the first ${number(first)}`;
+  info(
+    `Chunk ${chunk.chunk}: ${others > 0 ? `${part} of ` : ""}${count(chunk.count, "action")} settled as ${decision}.`,
+  );
+  if (others > 0)
+    info(`The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`);
+  if (late > 0)
+    warn(
+      `${count(late, "action")} will not be sent: a later one of the same ticket or event was accepted, which ${late === 1 ? "it" : "they"} would undo. The rejects will have ${late === 1 ? "it" : "them"}.`,
+    );
+}
+
+function sayNothingToSettle(
+  { run }: Run,
+  before: Settlement | undefined,
+  { chunk, decision }: SettleOptions,
+  { info, warn }: Reporter,
+): void {
+  const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
+  if (before === undefined) {
+    info(`${what} has nothing to settle.`);
+    return;
+  }
+  const { chunk: settled, ...how } = before;
+  const said = `Chunk ${settled} of run ${run} was settled before, ${describeSettlement(how, localTimes())}.`;
+  if (before.decision === decision) info(said);
+  else warn(`${said} Nothing was changed.`);
 }
 
 /** What a person has to decide: the doubtful actions, and what would happen if they were sent twice. */

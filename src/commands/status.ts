@@ -3,21 +3,13 @@
 import { basename } from "node:path";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
-import { EXIT_CODES, type Failure } from "../failure.ts";
-import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Chunk, Invocation, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import type { Team, Worker } from "../ledger/workers.ts";
-import { resumeCommand } from "../next-command.ts";
-import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
-import {
-  chunkActions,
-  endedAt,
-  isThere,
-  isUnfinished,
-  status as lookUp,
-  runStatus,
-  type Status,
-  waitsForPerson,
-} from "../run/status.ts";
+import { resumeCommand, statusCommand } from "../next-command.ts";
+import { knownLedgerOf, lostRunsOf } from "../run/lost-ledger.ts";
+import { actionsOfChunk, detailsOf, namedRun, type RunDetails, type RunStatus } from "../run/runs.ts";
+import { endedAt, isThere, isUnfinished, status as lookUp, type Status, waitsForPerson } from "../run/status.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { andMore, cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { Context } from "./context.ts";
@@ -197,18 +189,20 @@ function waitsFor({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCou
 /** @returns why the ledger does not know everything that was sent. */
 async function showRun(
   name: string,
-  { json, chunk: number }: StatusOptions,
+  { json, chunk }: StatusOptions,
   environment: Environment,
   context: Context,
 ): Promise<Failure | undefined> {
   const { reporter, cwd } = context;
-  if (number !== undefined) {
-    const { chunk, actions, problem } = await chunkActions(context, environment, name, number);
-    sayActions(chunk, actions, context);
+  await using ledger = await knownLedgerOf(environment, cwd);
+  const run = await namedRun(ledger, name, environment);
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  if (chunk !== undefined) {
+    await sayActions(ledger, run, chunk, environment, context);
     return problem;
   }
-  const details = await runStatus(context, environment, name);
-  const { summary, counts, problem } = details;
+  const details = await detailsOf(ledger, run, environment);
+  const { summary, counts } = details;
   if (json) reporter.document({ ...summary, inFlight: counts.inFlight });
   else reporter.show(describeRun(details, cwd));
   if (!json) sayNext(summary, context, waitsForPerson(details) ? "in doubt" : "stopped");
@@ -247,9 +241,21 @@ function describeChunk({ state, count: actions, httpStatus, detail = "", ...chun
   return `chunk ${chunkNumber(chunk)}: ${[state, count(actions, "action"), ...(said === "" ? [] : [said])].join(", ")}`;
 }
 
-/** A document a line. */
-function sayActions({ chunk, state }: Chunk, actions: readonly AskedAction[], { reporter, verbose }: Context): void {
-  for (const { source, line, action } of actions) {
+/** Every action of a chunk, a document a line. */
+async function sayActions(
+  ledger: Ledger,
+  run: Run,
+  number: number,
+  environment: Environment,
+  { reporter, verbose }: Context,
+): Promise<void> {
+  const found = (await ledger.chunks(run.number)).find(({ chunk }) => chunk === number);
+  if (found === undefined)
+    throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`, {
+      hint: `See which it has: ${statusCommand(environment, run.run)}`,
+    });
+  const { chunk, state } = found;
+  for (const { source, line, action } of await actionsOfChunk(ledger, run, number)) {
     const { eventId, ticketId, nftId } = action.data;
     const shown = Object.fromEntries(shownFields(action, verbose));
     reporter.document({ source, line, action: action.action, eventId, ticketId, nftId, ...shown, chunk, state });

@@ -23,7 +23,6 @@ export const stream = (options: StreamOptions, context: Context): Promise<number
   reported(options, context, () => sendInput(options, context));
 
 async function sendInput(options: StreamOptions, context: Context): Promise<number> {
-  const startedAt = performance.now();
   const { reporter, trace, stop } = context;
   const { dryRun, resend, adopt, yes } = options;
   trace.files = options.files;
@@ -39,7 +38,7 @@ async function sendInput(options: StreamOptions, context: Context): Promise<numb
   const { ask } = reporter;
   const asked = yes || ask === undefined ? undefined : (question: string) => ask(question, stop);
   const result = await (dryRun ? dryRunOf : streamInput)(core, {
-    ...{ ...options, output, settings, startedAt },
+    ...{ ...options, output, settings },
     mode: resend ? "resend" : adopt ? "adopt" : "judge",
     publishes: options.publish,
     confirm:

@@ -3,7 +3,7 @@
 import { displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import type { LockHolder, Settlement } from "../ledger/ledger.ts";
+import type { LockHolder } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
 import type { OpenedLedger, Progress, RunEvent } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
@@ -11,9 +11,9 @@ import { cleanText, count, displayPath, durationText, number } from "../text.ts"
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { Context } from "./context.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
-import { localTime, localTimes } from "./local-time.ts";
+import { localTime } from "./local-time.ts";
 import { sayRunEnd, sayStops } from "./run-end.ts";
-import { describeSettlement, listOf } from "./summary.ts";
+import { listOf } from "./summary.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -77,29 +77,6 @@ const WORDS: Words = {
       `The answer about chunk ${chunk} came too late: another machine had given up on it. It changes nothing, and is kept in the ledger (attempts): ${said}.`,
       { event: "doubt", chunk, lane, actions, detail: said },
     ),
-  "closing run": sayClosing,
-  "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
-  "nothing to settle": ({ run, chunk, before, decision }, { reporter }) => {
-    const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
-    if (before === undefined) reporter.info(`${what} has nothing to settle.`);
-    else if (before.decision !== decision) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
-    else reporter.info(settledBefore(run, before));
-  },
-  "chunk settled": ({ chunk, decision, first, rest, late }, { reporter }) => {
-    const others = chunk.count - first;
-    const part = first === 1 ? "the first" : `the first ${number(first)}`;
-    reporter.info(
-      `Chunk ${chunk.chunk}: ${others > 0 ? `${part} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
-    );
-    if (others > 0)
-      reporter.info(
-        `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
-      );
-    if (late > 0)
-      reporter.warn(
-        `${count(late, "action")} will not be sent: a later one of the same ticket or event was accepted, which ${late === 1 ? "it" : "they"} would undo. The rejects will have ${late === 1 ? "it" : "them"}.`,
-      );
-  },
   "run ended": ({ end }, context) => {
     context.trace.end = end;
     sayRunEnd(end, context);
@@ -147,16 +124,6 @@ function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<
   ].join(" · ");
 }
 
-/** What closing a run leaves. */
-function sayClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
-  const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
-  const answered = accepted + rejected + settled;
-  const open = inDoubt + inFlight + refused;
-  const parts = listOf({ answered, "not sent, which go into rejects": notSent, "in doubt": open });
-  const doubts = open === 0 ? "" : " No other run sends what is in doubt until you settle it.";
-  reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts}.${doubts}`);
-}
-
 function describeElsewhere(why: WhyElsewhere, cwd: string): string {
   switch (why.because) {
     case "output taken":
@@ -191,9 +158,6 @@ export const sayNeverSent = (environment: Environment, { reporter, cwd }: Pick<C
   reporter.info(
     `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
   );
-
-const settledBefore = (run: string, { chunk, ...how }: Settlement): string =>
-  `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how, localTimes())}.`;
 
 /** `process 4711 on db2 since 28 Nov 03:00: tickets stream` */
 export function describeHolding({ pid, host, since, command }: LockHolder, time: (at: string) => string): string {

@@ -10,16 +10,13 @@ import { openSettings } from "./run-context.ts";
 type WorkOptions = Options<"untilIdle" | "maxDuration" | "metrics" | "json">;
 
 export async function work(options: WorkOptions, context: Context): Promise<number> {
-  const startedAt = performance.now();
   const { reporter } = context;
   const { core, environment } = await openSettings(context, options);
   const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
     const end = { endedAt: new Date().toISOString(), exitCode, document: summary };
     return afterRun({ environment, summary }, end, context, options.metrics);
   };
-  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {
-    ...{ ...options, environment, startedAt, onRunEnd },
-  });
+  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, { ...options, environment, onRunEnd });
   reporter.info(
     `This worker sent ${count(accepted + rejected, "action")}${rejected > 0 ? `, of which ${number(rejected)} were rejected` : ""}.`,
   );

@@ -603,6 +603,4 @@ export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions
   importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** On disk. */
   bytes(): Promise<number>;
-  /** How many actions are known. Counts them one by one: some seconds for ten million. */
-  countKnown(): Promise<number>;
 }

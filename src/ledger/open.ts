@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { actionMethods } from "./actions.ts";
-import { type Database, first, type Reader, scalar } from "./database.ts";
+import { type Database, first, type Reader } from "./database.ts";
 import { findAbout } from "./find.ts";
 import { importLines, importRuns } from "./import.ts";
 import { workersOf } from "./lanes.ts";
@@ -65,7 +65,6 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       importRuns: (runs) => importRuns(database, runs),
       importActions: (lines) => importLines(database, lines),
       bytes: () => database.bytes(),
-      countKnown: async () => (await scalar<number>(database, sql`SELECT count(*) FROM actions`)) ?? 0,
       [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
     };
   } catch (cause) {

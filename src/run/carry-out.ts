@@ -5,7 +5,6 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { settleCommand } from "../next-command.ts";
-import { pause } from "../send/clock.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
@@ -20,23 +19,17 @@ import { byUser, connectorTo, type Session } from "./session.ts";
 import { exitCodeOf, exitCodeOfDone, type RunEnd, type Summary } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 
-export interface CarryOutOptions {
-  readonly session: Session;
-  readonly run: Run;
-  /** An earlier command began it. */
-  readonly isResumed: boolean;
-  /** `performance.now()` after which nothing is begun. */
-  readonly deadline: number;
-  readonly startedAt: number;
-}
-
 /**
  * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
  *
  * @throws Failure when it can't even begin.
  */
-export async function carryOut(context: RunContext, options: CarryOutOptions): Promise<RunEnd> {
-  const { session, run, isResumed } = options;
+export async function carryOut(
+  context: RunContext,
+  session: Session,
+  run: Run,
+  how: "new" | "resumed",
+): Promise<RunEnd> {
   const { ledger, environment } = session;
   const { progress } = context;
   await ledger.doubtVanished(run.number, new Date().toISOString());
@@ -44,17 +37,17 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const before = await ledger.counts(run.number);
   const beganAt = performance.now();
   const chunks = before.chunks - before.decidedChunks;
+  const isResumed = how === "resumed";
   progress.happened({ kind: "run started", run: run.run, actions: before.notSent, chunks, isResumed });
-  const stops = await sendUntilStopped(context, options, promises.write);
+  const { stops, ...sent } = await sendUntilStopped(context, session, run, promises.write);
   // Others may have sent some of it.
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
-  const summary = await endFor(context, options, stops[0] ?? FINISHED);
-  const { accepted, rejected } = await ledger.counts(run.number);
+  const summary = await endFor(context, session, run, stops[0] ?? FINISHED);
   const end: RunEnd = {
     ...{ environment, run, stops, summary },
     lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
-    sent: { actions: accepted + rejected - before.accepted - before.rejected, ms: performance.now() - beganAt },
+    sent: { actions: sent.accepted + sent.rejected, ms: performance.now() - beganAt },
     rejected: await firstRejected(ledger, run),
   };
   progress.happened({ kind: "run ended", end });
@@ -62,8 +55,8 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
 }
 
 /** Stores why the run ended, for now or for good, and writes its rejects. */
-async function endFor(context: RunContext, { session, run, startedAt }: CarryOutOptions, stop: Stop): Promise<Summary> {
-  const { ledger, environment } = session;
+async function endFor(context: RunContext, session: Session, run: Run, stop: Stop): Promise<Summary> {
+  const { ledger, environment, startedAt } = session;
   const isDone = stop.kind === "finished";
   if (!isDone && !isElsewhere(stop)) {
     const isByPerson = context.stop.aborted && context.stop.reason === "SIGINT";
@@ -91,35 +84,45 @@ export async function endOf(ledger: Ledger, run: Run) {
 const FINISHED: Stop = { kind: "finished" };
 const isElsewhere = (stop: Stop): boolean => stop.kind === "stopped" && stop.by === "elsewhere";
 
+/** What this process has sent of a run, and why it sends no more: the first reason decides. */
+interface Sent {
+  readonly stops: readonly Stop[];
+  readonly accepted: number;
+  readonly rejected: number;
+}
+
+const NOTHING_SENT = { accepted: 0, rejected: 0 };
+
 /** Nothing is sent of a run with chunks that a person has to decide about. */
 async function sendUntilStopped(
   context: RunContext,
-  options: CarryOutOptions,
-  writePromises: (chunk: number) => Promise<void>,
-): Promise<readonly Stop[]> {
-  const { session, run } = options;
+  session: Session,
+  run: Run,
+  writePromises: WritePromises,
+): Promise<Sent> {
   const { ledger } = session;
   const isLeft = async (): Promise<boolean> =>
     (await ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
   const waiting = await questionsOf(session, run);
-  if (waiting.length > 0) return waiting;
-  if (!(await isLeft())) return [FINISHED];
+  if (waiting.length > 0) return { stops: waiting, ...NOTHING_SENT };
+  if (!(await isLeft())) return { stops: [FINISHED], ...NOTHING_SENT };
   await using worker = await startWorker(session);
   const planned = await plannedLanes(ledger, run.number);
   // The person who started this has looked at what was refused.
   if (worker !== undefined && run.exitCode === EXIT_CODES.refused)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
   const lanes = worker === undefined ? planned : claimedLanes(ledger, worker, run, Math.max(1, planned.atOnce));
-  const sent = await sendFrom(context, { ...options, lanes, writePromises });
+  const sent = await sendFrom(context, session, run, lanes, writePromises);
   // Others may have found what a person has to decide about; an answer may leave several doubts.
-  const isKnown = (number: number): boolean => sent.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
+  const isKnown = (number: number): boolean =>
+    sent.stops.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
   const found = (await questionsOf(session, run)).filter(({ chunk }) => !isKnown(chunk.chunk));
   const isOpen = await isLeft();
   // A stop that came behind the last answer stopped nothing.
-  const own = sent.filter(({ kind }) => kind !== "finished" && (isOpen || kind !== "stopped"));
-  if (found.length > 0) return [...own.filter((stop) => !isElsewhere(stop)), ...found];
-  if (own.length > 0) return own;
-  return [isOpen ? { kind: "stopped", by: "elsewhere" } : FINISHED];
+  const own = sent.stops.filter(({ kind }) => kind !== "finished" && (isOpen || kind !== "stopped"));
+  if (found.length > 0) return { ...sent, stops: [...own.filter((stop) => !isElsewhere(stop)), ...found] };
+  if (own.length > 0) return { ...sent, stops: own };
+  return { ...sent, stops: [isOpen ? { kind: "stopped", by: "elsewhere" } : FINISHED] };
 }
 
 type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;
@@ -136,25 +139,26 @@ async function questionsOf({ ledger, environment }: Session, run: Run): Promise<
   return stops;
 }
 
-/** Sends lanes of a run. */
+/** Those of an answered chunk. */
+type WritePromises = (chunk: number) => Promise<void>;
+
+/** Sends lanes of a run. @param writePromises without it, somebody else writes them. */
 export async function sendFrom(
   context: RunContext,
-  options: Pick<CarryOutOptions, "session" | "run" | "deadline"> & {
-    readonly lanes: LaneSource;
-    /** Those of an answered chunk; without it, somebody else writes them. */
-    readonly writePromises?: (chunk: number) => Promise<void>;
-  },
-): Promise<readonly Stop[]> {
-  const { session, run, deadline, lanes, writePromises = async () => undefined } = options;
-  const { ledger, environment } = session;
+  session: Session,
+  run: Run,
+  lanes: LaneSource,
+  writePromises: WritePromises = async () => undefined,
+): Promise<Sent> {
+  const { ledger, environment, deadline } = session;
   const connect = await connectorTo(session, context);
   const actions = Number(run.actions.new);
   await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
-  using timer = stopAfter(deadline, context.stop);
   using promises = openSeenPromises();
   let filled: Promise<void> | undefined;
   const before = await ledger.counts(run.number);
+  const sent = { ...NOTHING_SENT };
   const sending = {
     ...{ ledger, run: run.number, environment, writePromises, deadline, mostActions: run.mostActions },
     promises: async () => {
@@ -162,15 +166,15 @@ export async function sendFrom(
       await filled;
       return promises;
     },
-    ...{ stop: timer.signal, abort: context.abort, rejectedBefore: before.rejected },
-    happened: shown(context, before),
+    ...{ stop: stopAfter(deadline, context.stop), abort: context.abort, rejectedBefore: before.rejected },
+    happened: counted(context, before, sent),
   };
   const stops = await sendLanes(sending, lanes, connect);
   const { notSent } = await ledger.counts(run.number);
   // On a full disk there is room for nothing more.
   if (notSent !== before.notSent && ledger.exhausted === undefined)
     await noteInJournal(environment, ledger, run, actions);
-  return stops;
+  return { stops, ...sent };
 }
 
 /** Adds the promises that earlier commands were given for this run. */
@@ -187,34 +191,36 @@ function promiseIn(response = "{}"): string | undefined {
   return typeof actionPromise === "string" ? actionPromise : undefined;
 }
 
+/** Timers of Node hold 31 bits of milliseconds: 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A signal that also stops when the time is up. */
-export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
-  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
-  const [over, done] = [new AbortController(), new AbortController()];
-  void pause(deadline - performance.now(), done.signal).then(() => {
-    if (!done.signal.aborted) over.abort("max-duration" satisfies StopRequest);
-  });
-  return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
+export function stopAfter(deadline: number, stop: AbortSignal): AbortSignal {
+  if (deadline === Number.POSITIVE_INFINITY) return stop;
+  const over = new AbortController();
+  const leftMs = Math.min(deadline - performance.now(), LONGEST_TIMER_MS);
+  setTimeout(() => over.abort("max-duration" satisfies StopRequest), leftMs).unref();
+  return AbortSignal.any([stop, over.signal]);
 }
 
-/** Reports what happens to the chunks, and how much of the run is done. */
-function shown({ progress }: RunContext, before: RunCounts): (event: SendEvent) => void {
-  let done = before.accepted + before.rejected + before.settled;
-  let { rejected } = before;
+/** Counts what is answered, and reports what happens to the chunks and how much of the run is done. */
+function counted({ progress }: RunContext, before: RunCounts, sent: Record<"accepted" | "rejected", number>) {
+  const doneBefore = before.accepted + before.rejected + before.settled;
   const show = (waiting?: WorkUnderWay["waiting"]): void =>
     progress.advanced({
-      ...{ doing: "sending", unit: "action", done, total: before.total, rejected },
+      ...{ doing: "sending", unit: "action", total: before.total },
+      ...{ done: doneBefore + sent.accepted + sent.rejected, rejected: before.rejected + sent.rejected },
       ...(waiting && { waiting }),
     });
   show();
-  return (event) => {
+  return (event: SendEvent): void => {
     progress.happened(event);
-    if (event.kind === "chunk sent") show();
+    if (event.kind === "chunk answered") {
+      sent.accepted += event.accepted;
+      sent.rejected += event.rejected;
+    }
+    if (event.kind === "chunk sent" || event.kind === "chunk answered") show();
     if (event.kind === "chunk waits") show({ detail: event.detail, waitMs: event.waitMs });
-    if (event.kind !== "chunk answered") return;
-    done += event.accepted + event.rejected;
-    rejected += event.rejected;
-    show();
   };
 }
 

@@ -1,4 +1,4 @@
-/** How it is noticed that a ledger was lost, or is another one: by the journal beside it, and by the ledgers beside it. */
+/** How it is noticed that a ledger was lost, or is another one: by its journal, and by those of other ledgers. */
 
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -6,9 +6,8 @@ import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { Failure } from "../failure.ts";
-import { appendJournal, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
+import { appendJournal, type JournalEntry, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { findLedger } from "../ledger/open.ts";
 import { importCommand } from "../next-command.ts";
 import { andMore, cleanText, count, displayPath, inShell } from "../text.ts";
 import { findLedgerOf, JOURNAL, journalPath } from "./ledger-of.ts";
@@ -29,6 +28,16 @@ export async function noteInJournal(environment: Environment, ledger: Ledger, ru
     sends,
     ...output,
   });
+}
+
+/** Notes the runs of which a ledger was told, as if they were sent from here: it may be lost once more. */
+export async function noteImportedInJournal(environment: Environment, ledger: Ledger): Promise<void> {
+  const known = new Set(readJournal(journalPath(environment)).map(({ run }) => run));
+  for (const run of await ledger.runs()) {
+    if (run.kind !== "imported" || known.has(run.run)) continue;
+    const { accepted, rejected, settled } = await ledger.counts(run.number);
+    await noteInJournal(environment, ledger, run, accepted + rejected + settled);
+  }
 }
 
 /** A run was closed: the service has no more of it than what has an outcome, or is in doubt. */
@@ -118,7 +127,7 @@ export async function agreeToNewLedger(
   });
 }
 
-/** What else in the same state folder knows most actions of the same service, be its ledger lost or damaged. */
+/** Whose journal in the same state folder lists most actions of the same service. */
 async function largestOtherOf({ ledgerPath, baseUrl, kind }: Environment) {
   const state = dirname(dirname(ledgerPath));
   let largest: { readonly folder: string; readonly actions: number } | undefined;
@@ -126,27 +135,18 @@ async function largestOtherOf({ ledgerPath, baseUrl, kind }: Environment) {
   for (const name of await readdir(state)) {
     const folder = join(state, name);
     if (folder === dirname(ledgerPath)) continue;
-    const actions = Math.max(await actionsInLedger(folder, baseUrl), actionsInJournal(folder, baseUrl));
+    const runs = new Map(journalIn(folder).map((entry) => [entry.run, entry]));
+    const actions = [...runs.values()].reduce((sum, each) => sum + (each.baseUrl === baseUrl ? each.actions : 0), 0);
     if (actions > (largest?.actions ?? 0)) largest = { folder, actions };
   }
   return largest;
 }
 
-async function actionsInLedger(folder: string, baseUrl: string): Promise<number> {
-  const path = join(folder, "ledger.db");
+/** Nothing of one that is damaged: the command that needs it says so. */
+function journalIn(folder: string): readonly JournalEntry[] {
   try {
-    await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
-    return ledger?.boundTo === baseUrl ? await ledger.countKnown() : 0;
+    return readJournal(join(folder, JOURNAL));
   } catch {
-    return 0;
-  }
-}
-
-function actionsInJournal(folder: string, baseUrl: string): number {
-  try {
-    const runs = new Map(readJournal(join(folder, JOURNAL)).map((entry) => [entry.run, entry]));
-    return [...runs.values()].reduce((sum, each) => sum + (each.baseUrl === baseUrl ? each.actions : 0), 0);
-  } catch {
-    return 0;
+    return [];
   }
 }

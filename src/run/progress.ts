@@ -3,7 +3,7 @@
 import type { PlacedProblem } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
-import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { LockHolder, RunCounts } from "../ledger/ledger.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { InputFile } from "../read/input-file.ts";
@@ -79,29 +79,6 @@ export type RunEvent =
       readonly isResumed: boolean;
     }
   | SendEvent
-  | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
-  | { readonly kind: "run closed"; readonly run: string }
-  | {
-      readonly kind: "nothing to settle";
-      readonly run: string;
-      /** That was asked about. */
-      readonly chunk: number | undefined;
-      /** What was decided last about that chunk, or about the run. */
-      readonly before: Settlement | undefined;
-      /** What was asked now. */
-      readonly decision: Settlement["decision"];
-    }
-  | {
-      readonly kind: "chunk settled";
-      readonly chunk: Chunk;
-      readonly decision: "sent" | "not-sent";
-      /** How many of its actions, from the first, were decided about. */
-      readonly first: number;
-      /** Number of the chunk in which the others wait. */
-      readonly rest: number | undefined;
-      /** How many are closed, since a later one of their ticket was accepted. */
-      readonly late: number;
-    }
   | { readonly kind: "run ended"; readonly end: RunEnd }
   /** No run is open; a worker waits for one. `isFirst`: nothing was ever published; `holder`: who may be publishing one. */
   | { readonly kind: "nothing to work on"; readonly isFirst: boolean; readonly holder: LockHolder | undefined }

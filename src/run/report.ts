@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { displayPath, quoted } from "../text.ts";
+import { displayPath } from "../text.ts";
 import { answerText } from "../write/rejection-text.ts";
 import { REPORT_MARK } from "../write/report/page.ts";
 import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
@@ -17,41 +17,35 @@ import { detailsOf, type RunDetails, runOfResults } from "./runs.ts";
 /**
  * The absolute path of a report that can be written. Only an earlier report and an empty file are replaced.
  *
- * @param taken other files of the command, which a report must not replace.
- * @throws Failure `usage` for a file that is no earlier report, and a folder that is missing or can't be written.
+ * @param output the promises file of the command.
+ * @throws Failure `usage` for any other file, and where the folder is missing or can't be written.
  */
 export async function reportPath(
   { cwd }: Pick<RunContext, "cwd">,
   file: string,
-  { taken, isToSend }: { readonly taken: readonly (string | undefined)[]; readonly isToSend: boolean },
+  { output, isToSend }: { readonly output: string | undefined; readonly isToSend: boolean },
 ): Promise<string> {
-  const refuse = (why: string, hint = "Name another file with --report.", cause?: unknown): Failure =>
-    new Failure("usage", `--report ${why}`, { hint, cause, nothingSent: isToSend });
-  if (!/\.html?$/i.test(file))
-    throw refuse(
-      `${quoted(file, 200)} does not end in .html.`,
-      "A report is an HTML page: name a file such as report.html.",
-    );
   const named = resolve(cwd, file);
-  const shown = displayPath(named, cwd);
-  if (taken.some((other) => other !== undefined && other !== "-" && resolve(cwd, other) === named))
-    throw refuse(`${shown} is also the file of another flag or an input.`);
   // What a link leads to is replaced, and the link stays.
   const path = await realpath(named).catch(() => named);
-  const folder = dirname(path);
-  // Of a file in place of the folder, the dot makes this ENOTDIR.
-  await access(`${folder}/.`, constants.W_OK).catch((cause: unknown) => {
-    throw refuse(
-      `${shown} can't be written: its folder ${displayPath(folder, cwd)} is missing or not writable (${errorCode(cause)}).`,
-      "Create it, or name another file.",
-      cause,
-    );
+  const isOutput = output !== undefined && resolve(cwd, output) === named;
+  const why = isOutput ? "the promises go there" : await whyNoReport(path);
+  if (why === undefined) return path;
+  throw new Failure("usage", `--report ${displayPath(named, cwd)} can't be written: ${why}.`, {
+    nothingSent: isToSend,
+    hint: "Name another file, such as report.html, or move this one away.",
   });
+}
+
+async function whyNoReport(path: string): Promise<string | undefined> {
+  if (!/\.html?$/i.test(path)) return "a report is an HTML page, and this does not end in .html";
+  // Of a file in place of the folder, the dot makes this ENOTDIR.
+  const cause = await access(`${dirname(path)}/.`, constants.W_OK).catch((error: unknown) => error);
+  if (cause !== undefined) return `its folder is missing or not writable (${errorCode(cause)})`;
   const found = await stat(path).catch(() => undefined);
   // A device or a pipe takes what is written.
-  const isFree = found === undefined || (found.isFile() ? found.size === 0 : !found.isDirectory());
-  if (isFree || (found.isFile() && (await isReport(path)))) return path;
-  throw refuse(`${shown} is not replaced: it is no report of tickets.`, "Name another file, or move this one away.");
+  const isFree = found === undefined || (!found.isDirectory() && (found.size === 0 || (await isReport(path))));
+  return isFree ? undefined : "it is no report of tickets, and is not replaced";
 }
 
 async function isReport(path: string): Promise<boolean> {

@@ -8,12 +8,12 @@ import { type JournalEntry, readJournal } from "../ledger/journal.ts";
 import type { Imported, ImportedRun, Run } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
 import { cleanText, displayPath } from "../text.ts";
-import { adoptPromises, isPlainFile } from "../write/output-file.ts";
+import { adoptPromises } from "../write/output-file.ts";
 import { promiseFormat } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
 import type { RunContext } from "./context.ts";
 import { journalPath, openLedgerOf } from "./ledger-of.ts";
-import { lostRunsOf } from "./lost-ledger.ts";
+import { lostRunsOf, noteImportedInJournal } from "./lost-ledger.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { namedRun, type RunStatus, statusOf } from "./runs.ts";
@@ -25,15 +25,8 @@ export interface ImportedFile extends Imported {
   readonly torn: string | undefined;
 }
 
-function refuseNoFile(name: string, path: string): void {
-  if (name !== "" && statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) return;
-  throw new Failure("usage", `There is no file ${cleanText(name, 300) || '""'}. Nothing was imported.`, {
-    hint: "A relative path begins in the folder that the command runs in.",
-  });
-}
-
 /**
- * Refills the environment's ledger from promises files.
+ * Refills the environment's ledger from promises files, each of which is read twice.
  *
  * @returns what was imported, and what the ledger lacks even so.
  * @throws Failure `usage` for a file that is none, or belongs to another environment.
@@ -42,48 +35,51 @@ export async function importResults(
   context: RunContext,
   options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
 ): Promise<{ readonly files: readonly ImportedFile[]; readonly problem: Failure | undefined }> {
-  const { environment, files, waitLock } = options;
-  for (const name of files) refuseNoFile(name, resolve(context.cwd, name));
+  const { environment, files } = options;
+  const { cwd } = context;
+  for (const name of files) refuseNoFile(name, cwd);
   await using session = await openSession(context, environment, {
+    ...options,
     command: "tickets results --import",
-    waitLockMs: waitLock,
     mayLackRuns: true,
   });
+  const { ledger } = session;
   const imported: ImportedFile[] = [];
-  const named = await lookThrough(files, context.cwd, environment);
-  await session.ledger.importRuns(inOrderOfEntry(named.runs, readJournal(journalPath(environment))));
+  const named = await lookThrough(files, cwd, environment);
+  await ledger.importRuns(inOrderOfEntry(named.runs, readJournal(journalPath(environment))));
   for (const name of named.files) {
-    const path = resolve(context.cwd, name);
-    const { lines, torn: tornOf } = readLines(path, context.cwd, environment);
-    const counts = await session.ledger.importActions(lines);
+    const path = resolve(cwd, name);
+    const { lines, torn: tornOf } = readLines(path, cwd, environment);
+    const counts = await ledger.importActions(lines);
     const torn = tornOf();
     imported.push({ file: name, torn, ...counts });
-    const unwritten = await session.ledger.runs({ unwritten: true });
-    if (torn === undefined && (await isPlainFile(path)) && unwritten.every(({ output }) => output !== path))
-      await adoptPromises(session.ledger, path);
+    const unwritten = await ledger.runs({ unwritten: true });
+    if (torn === undefined && unwritten.every(({ output }) => output !== path)) await adoptPromises(ledger, path);
   }
-  return { files: imported, problem: await lostRunsOf(environment, session.ledger, context.cwd) };
+  await noteImportedInJournal(environment, ledger);
+  return { files: imported, problem: await lostRunsOf(environment, ledger, cwd) };
+}
+
+function refuseNoFile(name: string, cwd: string): void {
+  if (name !== "" && statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true) return;
+  throw new Failure("usage", `There is no file ${cleanText(name, 300) || '""'}. Nothing was imported.`, {
+    hint: "A relative path begins in the folder that the command runs in. A pipe is no file: each is read twice.",
+  });
 }
 
 const readLines = (path: string, cwd: string, { ledgerNames }: Environment) =>
   parsePromises(createReadStream(path), promiseFormat(path), displayPath(path, cwd), ledgerNames);
 
-/**
- * The runs that the files name, and the files by their first lines. Pipes are read once: with one, files stay as they were given,
- * and runs are numbered as they are met.
- */
+/** The runs that the files name, and the files by their first lines. */
 async function lookThrough(files: readonly string[], cwd: string, environment: Environment) {
   const runs = new Map<string, ImportedRun>();
   const begins = new Map<string, string>();
-  for (const name of files) {
-    const path = resolve(cwd, name);
-    if (!(await isPlainFile(path))) return { files, runs: new Map<string, ImportedRun>() };
-    for await (const lines of readLines(path, cwd, environment).lines)
-      for (const { runId, environment: of, at } of lines) {
+  for (const name of files)
+    for await (const lines of readLines(resolve(cwd, name), cwd, environment).lines)
+      for (const { runId: run, environment: of, at } of lines) {
         if (!begins.has(name)) begins.set(name, at);
-        if (at < (runs.get(runId)?.at ?? "~")) runs.set(runId, { run: runId, environment: of, at });
+        if (at < (runs.get(run)?.at ?? "~")) runs.set(run, { run, environment: of, at });
       }
-  }
   const beginOf = (name: string): string => begins.get(name) ?? "";
   return { files: files.toSorted((one, other) => beginOf(one).localeCompare(beginOf(other))), runs };
 }

@@ -7,10 +7,10 @@ import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
 import { namedRun, whyItWaits } from "./runs.ts";
-import { deadlineOf, openSession, type Patience, type Session, type Timing } from "./session.ts";
+import { type Limits, openSession, type Session } from "./session.ts";
 import type { RunEnd, Summary } from "./summary.ts";
 
-export interface ResumeSettings extends Timing, Patience {
+export interface ResumeSettings extends Limits {
   readonly environment: Environment;
   /** Its id; undefined: the oldest that is open. */
   readonly run: string | undefined;
@@ -22,9 +22,8 @@ export interface ResumeSettings extends Timing, Patience {
  * @throws Failure `usage` where there is no such run, or a person has closed it.
  */
 export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd | undefined> {
-  const { environment, startedAt, waitLock } = options;
-  const command = "tickets resume";
-  await using session = await openSession(context, environment, { command, waitLockMs: waitLock, sends: true });
+  const { environment } = options;
+  await using session = await openSession(context, environment, { ...options, command: "tickets resume", sends: true });
   const { ledger } = session;
   const [oldest] = await ledger.runs({ states: ["open", "closing"] });
   const run = options.run === undefined ? oldest : await namedRun(ledger, options.run, environment);
@@ -43,7 +42,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   // The person who resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   const { carryOut } = await import("./carry-out.ts");
-  return await carryOut(context, { session, run, isResumed: true, deadline: deadlineOf(options), startedAt });
+  return await carryOut(context, session, run, "resumed");
 }
 
 /** The last of the runs that came first; its summary holds those of the others. */
@@ -53,21 +52,16 @@ export interface EarlierRun {
 }
 
 /** One that a person stopped, or that is in doubt, waits for a person. */
-export async function finishEarlierRuns(
-  context: RunContext,
-  session: Session,
-  deadline: number,
-): Promise<EarlierRun | undefined> {
+export async function finishEarlierRuns(context: RunContext, session: Session): Promise<EarlierRun | undefined> {
   const { ledger, environment } = session;
   let last: EarlierRun | undefined;
   for (const run of await ledger.runs({ states: ["open", "closing"] })) {
     const waits = await whyItWaits(ledger, run, environment);
     if (waits !== undefined) throw waits;
     context.progress.happened({ kind: "earlier run comes first", run: run.run });
-    const startedAt = performance.now();
     // Loaded only here: most nights, no run is left.
     const { carryOut } = await import("./carry-out.ts");
-    const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+    const { summary } = await carryOut(context, { ...session, startedAt: performance.now() }, run, "resumed");
     last = { summary: afterEarlier(summary, last?.summary), run };
     if (summary.state !== "finished") break;
   }

@@ -114,10 +114,10 @@ export interface RunStatus {
 
 export async function statusOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunStatus> {
   const counted = await ledger.counts(run.number);
-  // Where nobody holds the lock any more, nobody waits for an answer.
-  const counts = (await isSentByNobody(ledger))
-    ? { ...counted, inDoubt: counted.inDoubt + counted.inFlight, inFlight: 0 }
-    : counted;
+  // Where nobody holds the lock any more, nobody waits for an answer. Of workers, what they vanished from is in doubt once its time is over.
+  const isSentByNobody = ledger.workers === undefined && (await ledger.holder(LOCK)) === undefined;
+  const inDoubt = counted.inDoubt + counted.inFlight;
+  const counts = isSentByNobody ? { ...counted, inDoubt, inFlight: 0 } : counted;
   const isAdopted = run.kind === "adopted";
   const summary = summarise({
     run: run.run,
@@ -157,10 +157,6 @@ export async function statusAfter(
   return { ...found, summary: { ...summary, next } };
 }
 
-/** Of workers, what they vanished from is in doubt once its time is over. */
-const isSentByNobody = async ({ workers, holder }: Ledger): Promise<boolean> =>
-  workers === undefined && (await holder(LOCK)) === undefined;
-
 export interface RunDetails extends RunStatus {
   readonly chunks: readonly Chunk[];
   readonly attempts: readonly Attempt[];
@@ -168,12 +164,12 @@ export interface RunDetails extends RunStatus {
 }
 
 export async function detailsOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> {
+  const status = await statusOf(ledger, run, environment);
+  const isInFlight = status.counts.inFlight > 0;
   const chunks = await ledger.chunks(run.number);
   return {
-    ...(await statusOf(ledger, run, environment)),
-    chunks: (await isSentByNobody(ledger))
-      ? chunks.map((chunk) => ({ ...chunk, state: chunk.state === "sending" ? "in doubt" : chunk.state }))
-      : chunks,
+    ...status,
+    chunks: chunks.map((chunk) => (chunk.state === "sending" && !isInFlight ? { ...chunk, state: "in doubt" } : chunk)),
     attempts: await ledger.attempts(run.number),
     settlements: await ledger.settlements(run.number),
   };

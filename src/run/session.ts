@@ -71,14 +71,25 @@ export interface Session extends Service {
   /** What is shown of it to others. */
   readonly command: string;
   readonly ledger: Ledger;
+  /** When the command began, by `performance.now()`. */
+  readonly startedAt: number;
+  /** When nothing new is begun any more. */
+  readonly deadline: number;
 }
 
-interface SessionOptions {
+/** How long a command may take, in milliseconds. */
+export interface Limits {
+  /** To wait while another command holds the ledger. */
+  readonly waitLock: number;
+  /** After which nothing new is begun; for ever by default. */
+  readonly maxDuration?: number | undefined;
+}
+
+interface SessionOptions extends Limits {
   readonly command: string;
-  readonly waitLockMs: number;
   /** The key is read first: without it, waiting and reading would be in vain. */
   readonly sends?: boolean;
-  /** For the command that refills a ledger: it need not know everything that was sent from here. */
+  /** For commands that put a ledger right: it need not know everything that was sent from here. */
   readonly mayLackRuns?: boolean;
   /** The user's word that a new ledger beside one of the same service is meant; a function asks for it. */
   readonly newLedger?: NewLedgerWord;
@@ -93,15 +104,16 @@ interface SessionOptions {
 export async function openSession(
   context: RunContext,
   environment: Environment,
-  { command, waitLockMs, sends = false, mayLackRuns = false, newLedger }: SessionOptions,
+  { command, waitLock, maxDuration, sends = false, mayLackRuns = false, newLedger }: SessionOptions,
 ): Promise<Session> {
   const { progress, stop, cwd } = context;
+  const startedAt = performance.now();
   await using opened = new Opened();
   const service = opened.use(await openService(context, environment));
   if (sends && environment.keySource.program === undefined) await service.key();
   const ledger = opened.use(await openLedgerOf(environment, service.boundTo, context));
   const lock = await ledger.lock({
-    ...{ name: LOCK, what: `the ledger of ${environment.name}`, command, waitMs: waitLockMs, signal: stop },
+    ...{ name: LOCK, what: `the ledger of ${environment.name}`, command, waitMs: waitLock, signal: stop },
     onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
   });
   opened.use(lock);
@@ -110,8 +122,15 @@ export async function openSession(
     await agreeToNewLedger(environment, ledger, newLedger, cwd);
   }
   const closing = opened.move();
-  return { ...service, command, ledger, [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose]() };
+  return {
+    ...{ ...service, command, ledger, startedAt, deadline: deadlineOf(startedAt, maxDuration) },
+    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
+  };
 }
+
+/** By `performance.now()`, as `startedAt`. */
+export const deadlineOf = (startedAt: number, maxDuration = Number.POSITIVE_INFINITY): number =>
+  startedAt + maxDuration;
 
 /** Who runs this process. In a container a user id may have no name. */
 export function userName(): string {
@@ -124,20 +143,3 @@ export function userName(): string {
 
 /** A person's word, given now. */
 export const byUser = (reason?: string): By => ({ who: userName(), at: new Date().toISOString(), reason });
-
-/** When a command began, and how long it may go on. */
-export interface Timing {
-  /** By `performance.now()`. */
-  readonly startedAt: number;
-  /** Milliseconds after which nothing new is begun. */
-  readonly maxDuration?: number | undefined;
-}
-
-/** Milliseconds to wait while another command holds the ledger. */
-export interface Patience {
-  readonly waitLock: number;
-}
-
-/** `performance.now()` after which nothing new is begun. */
-export const deadlineOf = ({ startedAt, maxDuration = Number.POSITIVE_INFINITY }: Timing): number =>
-  startedAt + maxDuration;

@@ -3,7 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
+import type { Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand } from "../next-command.ts";
 import { count } from "../text.ts";
 import type { RunContext } from "./context.ts";
@@ -11,12 +11,12 @@ import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
-import { byUser, openSession, type Patience, type Session, type Timing } from "./session.ts";
+import { byUser, type Limits, openSession, type Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
-export interface SettleSettings extends Pick<Timing, "startedAt">, Patience {
+export interface SettleSettings extends Limits {
   readonly environment: Environment;
   /** Its id; undefined: the only open one. */
   readonly run: string | undefined;
@@ -28,8 +28,8 @@ export interface SettleSettings extends Pick<Timing, "startedAt">, Patience {
   readonly first?: number | undefined;
   /** Kept with the decision. */
   readonly reason?: string | undefined;
-  /** Asked before a run is closed; without it, the run is closed unasked. */
-  readonly confirmClose?: (() => Promise<boolean>) | undefined;
+  /** Asked before an open run is closed; without it, the run is closed unasked. */
+  readonly confirmClose?: ((run: Run, counts: RunCounts) => Promise<boolean>) | undefined;
 }
 
 export type SettleResult =
@@ -41,18 +41,32 @@ export type SettleResult =
       readonly summary: Summary;
       /** What has to be decided; undefined where something was. */
       readonly questions: readonly Question[] | undefined;
+      /** The chunks that were decided about. */
+      readonly chunks: readonly SettledChunk[];
+      /** What was decided last, where nothing was left to decide. */
+      readonly before: Settlement | undefined;
     };
+
+export interface SettledChunk {
+  readonly chunk: Chunk;
+  /** How many of its actions, from the first, were decided about. */
+  readonly first: number;
+  /** Number of the chunk in which the others wait. */
+  readonly rest: number | undefined;
+  /** How many are closed, since a later one of their ticket was accepted. */
+  readonly late: number;
+}
 
 /** After it resolves, the decision is in the ledger, and promises and rejects are written. */
 export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
-  const { environment, decision, chunk: only, reason, waitLock } = options;
+  const { environment, decision, chunk: only, reason } = options;
   if (options.first !== undefined && (only === undefined || (decision !== "sent" && decision !== "not-sent")))
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
       hint: "Add --chunk N, and --sent or --not-sent.",
     });
   await using session = await openSession(context, environment, {
+    ...options,
     command: "tickets settle",
-    waitLockMs: waitLock,
     // It sends nothing, and may be what a person has to do before an import.
     mayLackRuns: true,
   });
@@ -60,7 +74,8 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const run = await chosenRun(ledger, options.run, environment);
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await openQuestions(ledger, run);
-  const chosen = open.filter(({ chunk }) => only === undefined || chunk === only);
+  const asked = open.filter(({ chunk }) => only === undefined || chunk === only);
+  let chunks: readonly SettledChunk[] = [];
   switch (decision) {
     case undefined:
       break;
@@ -75,14 +90,16 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
     default: {
       const isUnseen = open.length > 1 || vanished > 0 || (await isInFlight(ledger, run));
       if (only === undefined && isUnseen) throw unseen(run, open, decision, environment);
-      await decide(context, session, run, { ...options, decision }, chosen);
+      chunks = await decide(context, session, run, { ...options, decision }, asked);
     }
   }
-  const questions = decision === undefined ? await questionsOf(ledger, run, chosen) : undefined;
-  const { counts, ...after } = await statusAfter(session, run, context);
+  const isDecision = decision === "sent" || decision === "not-sent";
+  const before = isDecision && asked.length === 0 ? await lastSettlement(session, run, only) : undefined;
+  const questions = decision === undefined ? await questionsOf(ledger, run, asked) : undefined;
+  const { counts, run: after, summary } = await statusAfter(session, run, context);
   const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
-  const durationMs = Math.round(performance.now() - options.startedAt);
-  return { kind: "settled", questions, run: after.run, summary: { ...after.summary, exitCode, durationMs } };
+  const durationMs = Math.round(performance.now() - session.startedAt);
+  return { kind: "settled", run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks, before };
 }
 
 const isInFlight = async (ledger: Ledger, run: Run): Promise<boolean> =>
@@ -109,59 +126,56 @@ async function decide(
   context: RunContext,
   session: Session,
   run: Run,
-  options: Decided,
-  chosen: readonly Chunk[],
-): Promise<void> {
-  const { progress } = context;
+  { decision, first, reason }: Decided,
+  asked: readonly Chunk[],
+): Promise<readonly SettledChunk[]> {
   const { ledger } = session;
-  const { decision, first, reason } = options;
-  const [asked] = chosen;
-  if (asked === undefined) progress.happened(await whyNothing(session, run, options));
-  else if (first !== undefined && (first < 1 || first > asked.count))
-    throw new Failure(
-      "usage",
-      `Chunk ${asked.chunk} has ${asked.count} actions, so --first ${first} is out of range. Nothing was settled.`,
-      { hint: `Give 1 to ${asked.count}, or leave --first out.` },
-    );
-  for (const chunk of chosen) {
+  for (const { chunk, count: actions } of asked)
+    if (first !== undefined && (first < 1 || first > actions))
+      throw new Failure(
+        "usage",
+        `Chunk ${chunk} has ${actions} actions, so --first ${first} is out of range. Nothing was settled.`,
+        { hint: `Give 1 to ${actions}, or leave --first out.` },
+      );
+  const done: SettledChunk[] = [];
+  for (const chunk of asked) {
     const settled = await ledger.settle(run.number, chunk.chunk, decision, byUser(reason), first);
     crashPoint("settled");
-    if (settled === undefined) continue;
-    const { rest, late } = settled;
-    progress.happened({ kind: "chunk settled", chunk, decision, first: first ?? chunk.count, rest, late });
+    if (settled !== undefined) done.push({ chunk, first: first ?? chunk.count, ...settled });
   }
   await using _ = await openPromises(context, session, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
   if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, session, run);
   // A run that a person has settled may go on unasked.
-  if (run.state === "open" && chosen.length > 0)
+  if (run.state === "open" && asked.length > 0)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
+  return done;
 }
 
 /** What was decided before. @throws Failure `usage` where there is no such chunk. */
-async function whyNothing({ ledger, environment }: Session, run: Run, { decision, chunk: only }: Decided) {
+async function lastSettlement(
+  { ledger, environment }: Session,
+  run: Run,
+  only: number | undefined,
+): Promise<Settlement | undefined> {
   // What was decided about the first of its actions only is noted of a part of it.
   const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
   if (only !== undefined && parts.length === 0)
     throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
       hint: `See what is open: ${settleCommand(run.run, environment)}`,
     });
-  const before = (await ledger.settlements(run.number)).findLast(
+  return (await ledger.settlements(run.number)).findLast(
     ({ chunk }) => only === undefined || chunk === undefined || parts.some((part) => part.chunk === chunk),
   );
-  return { kind: "nothing to settle", run: run.run, chunk: only, before, decision } as const;
 }
 
 /** @returns false where the person who was asked did not want to close the run. */
 async function close(context: RunContext, session: Session, run: Run, options: SettleSettings): Promise<boolean> {
-  const { progress } = context;
   const { ledger, environment } = session;
+  const { confirmClose, reason } = options;
   if (run.state !== "open" && run.state !== "closing") return true;
-  if (run.state === "open") {
-    progress.happened({ kind: "closing run", run: run.run, counts: await ledger.counts(run.number) });
-    if (options.confirmClose !== undefined && !(await options.confirmClose())) return false;
-  }
-  const flying = await ledger.abandon(run.number, byUser(options.reason));
+  if (run.state === "open" && (await confirmClose?.(run, await ledger.counts(run.number))) === false) return false;
+  const flying = await ledger.abandon(run.number, byUser(reason));
   crashPoint("closing");
   if (flying > 0)
     throw new Failure(
@@ -175,7 +189,6 @@ async function close(context: RunContext, session: Session, run: Run, options: S
     await using _ = await openPromises(context, session, run);
   }
   await endClosing(context, session, run);
-  progress.happened({ kind: "run closed", run: run.run });
   return true;
 }
 

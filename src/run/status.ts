@@ -1,23 +1,13 @@
-/** What an environment's ledger says of its runs, and of one ticket, event or promise. Takes no lock. */
+/** What an environment's ledger says of its runs. Takes no lock. */
 
 import type { Environment } from "../config/environment.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Chunk, Invocation, LockHolder } from "../ledger/ledger.ts";
+import { EXIT_CODES, type Failure } from "../failure.ts";
+import type { Invocation, LockHolder } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
-import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
-import { knownLedgerOf, lostRunsOf } from "./lost-ledger.ts";
-import {
-  type AskedAction,
-  actionsOfChunk,
-  detailsOf,
-  namedRun,
-  openRuns,
-  type RunDetails,
-  type RunStatus,
-  statusOf,
-} from "./runs.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
+import { openRuns, type RunStatus, statusOf } from "./runs.ts";
 
 export interface Status {
   readonly hasLedger: boolean;
@@ -81,39 +71,3 @@ export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state ==
 
 export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   run.state === "closing" || counts.inDoubt + counts.refused > 0;
-
-/** What a person reads beside one run. */
-type WithProblem<T> = T & Pick<Status, "problem">;
-
-/** @throws Failure `usage` where there is no such run, or no ledger. */
-export async function runStatus(
-  { cwd }: Pick<RunContext, "cwd">,
-  environment: Environment,
-  id: string,
-): Promise<WithProblem<RunDetails>> {
-  await using ledger = await knownLedgerOf(environment, cwd);
-  const details = await detailsOf(ledger, await namedRun(ledger, id, environment), environment);
-  return { ...details, problem: await lostRunsOf(environment, ledger, cwd) };
-}
-
-/**
- * Every action of a chunk, with where it came from.
- *
- * @throws Failure `usage` where the run has no such chunk.
- */
-export async function chunkActions(
-  { cwd }: Pick<RunContext, "cwd">,
-  environment: Environment,
-  id: string,
-  number: number,
-): Promise<WithProblem<{ readonly chunk: Chunk; readonly actions: readonly AskedAction[] }>> {
-  await using ledger = await knownLedgerOf(environment, cwd);
-  const run = await namedRun(ledger, id, environment);
-  const chunk = (await ledger.chunks(run.number)).find((each) => each.chunk === number);
-  if (chunk === undefined)
-    throw new Failure("usage", `Run ${id} has no chunk ${number}.`, {
-      hint: `See which it has: ${statusCommand(environment, id)}`,
-    });
-  const actions = await actionsOfChunk(ledger, run, number);
-  return { chunk, actions, problem: await lostRunsOf(environment, ledger, cwd) };
-}

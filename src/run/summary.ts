@@ -95,30 +95,23 @@ export function exitCodeOfDone(
   return isLeft ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-/** What a command ends with that this stopped. */
-export function exitCodeOf(stop: Stop): number {
-  switch (stop.kind) {
-    case "finished":
-      return EXIT_CODES.ok;
-    case "in doubt":
-      return EXIT_CODES["in-doubt"];
-    case "refused":
-    case "too many rejections":
-      return EXIT_CODES.refused;
-    case "authentication failed":
-      return EXIT_CODES["authentication-failed"];
-    case "not reachable":
-      return EXIT_CODES["stopped-early"];
-    case "stopped":
-      return STOP_CODES[stop.by];
-  }
-}
+const CODES = {
+  finished: EXIT_CODES.ok,
+  "in doubt": EXIT_CODES["in-doubt"],
+  refused: EXIT_CODES.refused,
+  "too many rejections": EXIT_CODES.refused,
+  "authentication failed": EXIT_CODES["authentication-failed"],
+  "not reachable": EXIT_CODES["stopped-early"],
+} as const satisfies Record<Exclude<Stop["kind"], "stopped">, number>;
 
 const STOP_CODES: Readonly<Record<StopRequest, number>> = {
   ...SIGNAL_CODES,
   "max-duration": EXIT_CODES["stopped-early"],
   elsewhere: EXIT_CODES["stopped-early"],
 };
+
+/** What a command ends with that this stopped. */
+export const exitCodeOf = (stop: Stop): number => (stop.kind === "stopped" ? STOP_CODES[stop.by] : CODES[stop.kind]);
 
 /** How a run ended that was carried out, for now or for good. */
 export interface RunEnd {

@@ -10,16 +10,18 @@ import { endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
-import type { Progress, RunEvent } from "./progress.ts";
+import type { RunEvent } from "./progress.ts";
 import { openQuestions, statusAfter, whyItWaits } from "./runs.ts";
-import { deadlineOf, openService, type Session, type Timing } from "./session.ts";
+import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
 
-export interface WorkSettings extends Timing {
+export interface WorkSettings {
   readonly environment: Environment;
   /** Ends once nothing published is left; else it waits for more. */
   readonly untilIdle: boolean;
+  /** Milliseconds after which nothing new is begun; for ever by default. */
+  readonly maxDuration?: number | undefined;
   /** Called with each run that this worker ended, or found a reason to stop. */
   readonly onRunEnd: (end: { readonly exitCode: number; readonly summary: Summary }) => Promise<void>;
 }
@@ -37,19 +39,20 @@ export interface WorkResult {
  * `authentication-failed` without a key.
  */
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
-  const { environment } = options;
+  const { environment, untilIdle } = options;
+  const startedAt = performance.now();
+  const deadline = deadlineOf(startedAt, options.maxDuration);
   if (environment.ledgerServer === undefined) throw nothingToShare(environment);
   await using service = await openService(context, environment);
   await service.key();
-  using timer = stopAfter(deadlineOf(options), context.stop);
-  const stop = timer.signal;
+  const stop = stopAfter(deadline, context.stop);
+  const own: RunContext = { ...context, stop };
   const result: WorkResult = { accepted: 0, rejected: 0, ended: [], exitCode: EXIT_CODES.ok };
-  const own: RunContext = { ...context, stop, progress: counting(context.progress, result) };
   if (!(await isPublished(own, options))) return result;
   await using ledger = await openLedgerOf(environment, environment.baseUrl, own);
   await refuseLostRuns(environment, ledger, context.cwd);
   own.progress.happened({ kind: "ledger opened", environment, runs: (await ledger.runs()).length, isToSend: true });
-  const session: Session = { ...service, command: "tickets work", ledger };
+  const session: Session = { ...service, command: "tickets work", ledger, startedAt, deadline };
   await using worker = await startWorker(session);
   if (worker === undefined) throw new Error("a ledger on a server that nobody shares");
 
@@ -70,19 +73,17 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
       const { event, about } = found;
       if (reported !== about) own.progress.happened(event);
       reported = about;
-      if (options.untilIdle) {
-        if (event.kind === "run waits for a person") result.exitCode = EXIT_CODES[event.waits.code];
-        return result;
-      }
+      if (untilIdle && event.kind === "run waits for a person") result.exitCode = EXIT_CODES[event.waits.code];
+      if (untilIdle) return result;
     }
-    await unlessStopped(stop, () => worker.workers.woken(SEEN_MS, stop));
+    await worker.workers.woken(SEEN_MS, stop);
   }
 }
 
 /** Sends lanes of a run until none is left for this worker, and ends the run where that was the last. @returns what comes next. */
 async function sendLanesOf(
   context: RunContext,
-  options: WorkSettings,
+  { onRunEnd }: WorkSettings,
   session: Session,
   worker: Worker,
   run: Run,
@@ -90,9 +91,10 @@ async function sendLanesOf(
 ): Promise<"look" | "rest" | "end"> {
   const { ledger, environment } = session;
   const { progress } = context;
-  const lanes = claimedLanes(ledger, worker, run, environment.lanes);
-  const sent = await sendFrom(context, { session, run, deadline: deadlineOf(options), lanes });
-  const stops = sent.filter(({ kind }) => kind !== "finished");
+  const sent = await sendFrom(context, session, run, claimedLanes(ledger, worker, run, environment.lanes));
+  result.accepted += sent.accepted;
+  result.rejected += sent.rejected;
+  const stops = sent.stops.filter(({ kind }) => kind !== "finished");
   const end = await endIfDone(ledger, run);
   if (end !== undefined) {
     result.ended.push({ run: run.run, exitCode: end });
@@ -108,7 +110,7 @@ async function sendLanesOf(
   result.exitCode = exitCode;
   if (end !== undefined || (first !== undefined && first.kind !== "stopped")) {
     const { summary } = await statusAfter(session, run, context);
-    await options.onRunEnd({ exitCode, summary: { ...summary, exitCode } });
+    await onRunEnd({ exitCode, summary: { ...summary, exitCode } });
   }
   if (stops.some(endsWork)) return "end";
   return end === undefined && stops.length === 0 ? "rest" : "look";
@@ -193,16 +195,4 @@ async function unlessStopped<T>(signal: AbortSignal, work: () => Promise<T>): Pr
   } finally {
     signal.removeEventListener("abort", onStop);
   }
-}
-
-/** Counts what is answered, as it is reported. */
-function counting(progress: Progress, result: WorkResult): Progress {
-  const happened: Progress["happened"] = (event) => {
-    if (event.kind === "chunk answered") {
-      result.accepted += event.accepted;
-      result.rejected += event.rejected;
-    }
-    progress.happened(event);
-  };
-  return { ...progress, happened };
 }

@@ -178,12 +178,12 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     (context) => verbs.importResults({ files: ["none.ndjson"], waitLock: 0, flags: {} }, context),
     "There is no file none.ndjson. Nothing was imported.",
-    "A relative path begins in the folder that the command runs in.",
+    "A relative path begins in the folder that the command runs in. A pipe is no file: each is read twice.",
   ],
   [
     (context) => verbs.importResults({ files: [""], waitLock: 0, flags: {} }, context),
     'There is no file "". Nothing was imported.',
-    "A relative path begins in the folder that the command runs in.",
+    "A relative path begins in the folder that the command runs in. A pipe is no file: each is read twice.",
   ],
   [
     async (context, field) => {

@@ -186,5 +186,5 @@ test("what is pruned is given back to the disk", async () => {
   const bytesBefore = await ledger.bytes();
   expect(await ledger.prune(at(4))).toBe(1);
   expect(await ledger.bytes()).toBeLessThan(bytesBefore - 50_000);
-  expect(await ledger.countKnown()).toBe(sales.length);
+  expect(await ledger.actionsOf(sales.map(({ id }) => `t:${id}`).sort())).toHaveLength(sales.length);
 });
