@@ -198,7 +198,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export function stopAfter(deadline: number, stop: AbortSignal): AbortSignal {
   if (deadline === Number.POSITIVE_INFINITY) return stop;
   const over = new AbortController();
-  const leftMs = Math.min(deadline - performance.now(), LONGEST_TIMER_MS);
+  const leftMs = Math.min(Math.max(0, deadline - performance.now()), LONGEST_TIMER_MS);
   setTimeout(() => over.abort("max-duration" satisfies StopRequest), leftMs).unref();
   return AbortSignal.any([stop, over.signal]);
 }
