@@ -37,7 +37,7 @@ async function reportRun(file: string, options: ResultsOptions, context: Context
   const { reportPath, runFigures } = await import("../run/report.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
-  const path = await reportPath(context, file, { taken: [options.output], isToSend: false });
+  const path = await reportPath(context, file, { output: options.output, isToSend: false });
   const { environment } = await openSettings(context, options, "any");
   const figures = await runFigures(context, environment, options.run);
   await writeWhole(path, reportPage(runReport(figures, environment, context)));
