@@ -65,13 +65,12 @@ export class Lookup implements Names {
     const key = keyOf(this.#key, scope);
     const found = key === undefined ? "none" : (this.#rows.get(key) ?? "none");
     this.#found = found;
-    const value = found === "none" || found === "several" ? this.#key.map((read) => read(scope)).join(", ") : "";
     if (typeof found !== "string" || (found === "none" && this.#config.missing === "empty")) return;
     const isNone = found === "none";
     scope.problems.push({
       rule: (isNone ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
       field: this.#name,
-      value,
+      value: this.#key.map((read) => read(scope)).join(", "),
       message: `${this.#table.file} has ${isNone ? "no row" : "several rows"} with this ${Object.keys(this.#config.where).map(quote).join(" and ")}.`,
       hint: isNone
         ? "Is the file from the same export? Declare missing: empty if some rows have none."

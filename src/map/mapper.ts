@@ -55,11 +55,8 @@ export interface Mapper {
   readonly understanding: Understanding;
   /** Reads one row. What it gives may depend on earlier rows of the file. */
   map(row: Row): Mapped;
-  /**
-   * Takes back what `map` gave for a row that a later check refuses, so that a newEvent which is given once comes with the
-   * next row of the event.
-   */
-  retract?(drafts: readonly Draft[]): void;
+  /** Called where a later check refuses the row that was mapped last: its newEvent comes with the next row of the event. */
+  retract?(): void;
   /**
    * What the row that was mapped last takes from elsewhere than its cells: from the file's name, and from the rows above.
    * Undefined where that is not known.

@@ -52,16 +52,16 @@ export class SourceMapper implements Mapper {
   }
 
   map(row: Row): Mapped {
-    const mapped = this.#map(row);
-    const checked = refuseTotals(row, mapped);
-    if (checked !== mapped && mapped.kind === "actions") this.retract(mapped.drafts);
-    return checked;
+    const mapped = refuseTotals(row, this.#map(row));
+    if (mapped.kind === "invalid") this.retract();
+    return mapped;
   }
 
   #map(row: Row): Mapped {
     const { columns, fillDown, watch } = this.#program;
     const scope = this.#scope;
     scope.begin(row);
+    this.#drafts = [];
     if (row.kind === "malformed") {
       fillDown?.forget();
       scope.cells = row.cells?.map((cell) => cell.trim()) ?? [];
@@ -83,7 +83,6 @@ export class SourceMapper implements Mapper {
       watch.seeSkipped();
       return skipped;
     }
-    this.#drafts = [];
     if (this.#faulty.length > 0) this.#faulty = [];
     if (this.#empty.length > 0) this.#empty = [];
     this.#whyNothing = undefined;
@@ -97,8 +96,9 @@ export class SourceMapper implements Mapper {
     return mapped;
   }
 
-  retract(drafts: readonly Draft[]): void {
-    for (const draft of drafts) if (draft.action === "newEvent") this.#events.given.delete(draft.text("eventId") ?? "");
+  retract(): void {
+    for (const draft of this.#drafts)
+      if (draft.action === "newEvent") this.#events.given.delete(draft.text("eventId") ?? "");
   }
 
   beside(): readonly string[] | undefined {
@@ -269,7 +269,6 @@ export class SourceMapper implements Mapper {
     const likely = noted.length === 0 ? undefined : withoutRepeats(noted);
     if (drafts.length === 0 && problems.length === 0) return { kind: "skipped", reason: this.#reason(), likely };
     if (problems.length > 0) {
-      this.retract(drafts);
       const attempted = attemptedOf(drafts, this.#faulty);
       return { kind: "invalid", problems: withoutRepeats(problems), attempted, likely };
     }

@@ -175,7 +175,7 @@ export class Look {
     const isBad = row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(problems);
     if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
     if (mapped.kind === "actions") {
-      if (isBad) this.#mapper.retract?.(mapped.drafts);
+      if (isBad) this.#mapper.retract?.();
       this.#values.see(mapped.drafts, row.kind === "object");
     }
     const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);

@@ -1,7 +1,7 @@
 /** Mappers as a thread has them: made of data that was copied, given the cells they want; their drafts shown as actions. */
 
 import type { Action } from "../../../src/actions/actions.ts";
-import { draftOf, itemOf } from "../../../src/actions/draft.ts";
+import { itemOf } from "../../../src/actions/draft.ts";
 import { createMapper as createDrafting, type MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { Mapped as Drafted } from "../../../src/map/mapper.ts";
 import { CellsRow, type Row } from "../../../src/read/row.ts";
@@ -23,7 +23,7 @@ export function createMapper(options: MapperOptions) {
       return mapper.understanding;
     },
     map: (row: Row): Mapped => shown(mapper.map(withWanted(row, mapper.wanted))),
-    retract: (actions: readonly Action[]) => mapper.retract?.(actions.map(({ action, data }) => draftOf(action, data))),
+    retract: () => mapper.retract?.(),
     problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
   };
 }
