@@ -4,7 +4,7 @@ import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import { type Names, type Read, Scope } from "./scope.ts";
 import type { LookupConfig } from "./source.ts";
-import { TableColumns } from "./table-columns.ts";
+import { TableColumns, unguarded } from "./table-columns.ts";
 import { compileTemplate } from "./template.ts";
 
 /** A lookup file, read whole. Its rows stay in memory as long as the mapper. */
@@ -12,6 +12,7 @@ export interface LookupTable {
   /** As the user knows it. */
   readonly file: string;
   readonly header: readonly string[];
+  /** Of trimmed cells. */
   readonly rows: readonly (readonly string[])[];
 }
 
@@ -35,8 +36,7 @@ export class Lookup implements Names {
     this.#name = name;
     this.#config = config;
     this.#table = table;
-    const aliases = { aliases: {}, path };
-    this.#columns = new TableColumns(table.file, table.header, aliases, config.csv?.guards === "strip");
+    this.#columns = new TableColumns(table.file, table.header, { aliases: {}, path });
     const where = Object.entries(config.where);
     if (where.length === 0) throw new MappingError([...path, "where"], "names no column to join by");
     const ofTable = where.map(([column]) => this.#columns.read(column, [...path, "where", column]));
@@ -44,7 +44,7 @@ export class Lookup implements Names {
       compileTemplate(template, names, [...path, "where", column], "any column is"),
     );
     for (const row of table.rows) {
-      this.#joined.cells = row.map((cell) => cell.trim());
+      this.#joined.cells = unguarded(row, config.csv);
       const key = keyOf(ofTable, this.#joined);
       if (key !== undefined) this.#rows.set(key, this.#rows.has(key) ? "several" : this.#joined.cells);
     }

@@ -23,7 +23,7 @@ import {
   understandingOf,
 } from "./named-columns.ts";
 import type { MappingRule } from "./rules.ts";
-import { unguard } from "./table-columns.ts";
+import { unguarded } from "./table-columns.ts";
 import { refuseTotals } from "./totals.ts";
 
 /** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
@@ -43,7 +43,6 @@ const ITEMS_UNDERSTOOD: Understanding = {
 export class NamedMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
   readonly #settings: NamedSettings;
-  readonly #strips: boolean;
   readonly #ofHeader: Reading | undefined;
   /** Of JSON rows, by their keys, which may differ from one to the next. */
   readonly #readings = new Map<string, Reading>();
@@ -53,9 +52,8 @@ export class NamedMapper implements Mapper {
   #hasItems = false;
 
   constructor(settings: NamedSettings) {
-    const { header, source } = settings;
+    const { header } = settings;
     this.#settings = settings;
-    this.#strips = source?.config.csv?.guards === "strip";
     if (header === undefined) return;
     this.#ofHeader = compileReading(header, settings);
     refuseHeader(this.#ofHeader, settings);
@@ -89,7 +87,7 @@ export class NamedMapper implements Mapper {
     if (row.kind === "malformed") return { kind: "invalid", problems: row.problems, attempted: [] };
     if (row.kind === "object") return this.#mapObject(row);
     if (this.#ofHeader === undefined) throw new Error("a row of JSON was expected");
-    return mapCells(this.#ofHeader, this.#strips ? row.cells.map(unguard) : row.cells, row);
+    return mapCells(this.#ofHeader, unguarded(row.cells, this.#settings.source?.config.csv), row);
   }
 
   #mapObject(row: ObjectRow): Mapped {

@@ -135,7 +135,7 @@ function refuseMisplaced({ config, header }: SourceSettings, path: RulePath): vo
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {
   const aliases = { aliases: config.columns ?? {}, path };
   if (header === undefined) return new JsonKeys(aliases);
-  return new TableColumns(fileName === "" ? "the input" : fileName, header, aliases, config.csv?.guards === "strip");
+  return new TableColumns(fileName === "" ? "the input" : fileName, header, aliases);
 }
 
 /** Of the source, or of an action, within that of the source. */

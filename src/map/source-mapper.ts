@@ -14,6 +14,7 @@ import { publicName } from "./named-columns.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
+import { unguarded } from "./table-columns.ts";
 import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
@@ -59,18 +60,19 @@ export class SourceMapper implements Mapper {
 
   #map(row: Row): Mapped {
     const { columns, fillDown, watch } = this.#program;
+    const { config } = this.#settings;
     const scope = this.#scope;
     scope.begin(row);
     this.#drafts = [];
     if (row.kind === "malformed") {
       fillDown?.forget();
-      scope.cells = row.cells?.map((cell) => cell.trim()) ?? [];
+      scope.cells = unguarded(row.cells?.map((cell) => cell.trim()) ?? [], config.csv);
       return this.#skipped(true) ?? { kind: "invalid", problems: row.problems, attempted: [] };
     }
     if (row.kind === "cells") {
       if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
       if (row.isBlank) return { kind: "skipped", reason: "empty row" };
-      scope.cells = row.cells;
+      scope.cells = unguarded(row.cells, config.csv);
       fillDown?.fill(scope);
     } else {
       if (!(columns instanceof JsonKeys)) throw new Error("a row of cells was expected");

@@ -5,7 +5,7 @@ import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
-import type { ColumnAliases } from "./source.ts";
+import type { ColumnAliases, SourceConfig } from "./source.ts";
 
 /** A source's own names for columns, and where they stand in the config. */
 export interface Aliases {
@@ -22,43 +22,34 @@ export class TableColumns implements Names {
   readonly #written: readonly string[];
   readonly #header: readonly string[];
   readonly #aliases: Aliases;
-  readonly #guards: boolean;
   readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #used = new Set<Place>();
   /** The columns that were asked for by their position alone, by the source's own names. */
   readonly #byPosition = new Map<string, Place>();
 
-  /**
-   * @param what the file, in messages.
-   * @param guards whether cells lose the apostrophe that keeps a spreadsheet from reading them.
-   */
-  constructor(what: string, header: readonly string[], aliases: Aliases, guards: boolean) {
+  /** @param what the file, in messages. */
+  constructor(what: string, header: readonly string[], aliases: Aliases) {
     this.#what = what;
     this.#written = header;
     this.#header = header.map((name) => name.trim());
     this.#aliases = aliases;
-    this.#guards = guards;
     this.#places = Map.groupBy(this.#header.keys(), (place) => this.#header[place] ?? "");
   }
 
   read(name: string, path: RulePath): Read {
-    return this.#reader(this.placeOf(name, path));
+    return readAt(this.placeOf(name, path));
   }
 
   /** Undefined when no column has this name. */
   find(name: string, path: RulePath): Read | undefined {
     const place = this.#find(name, path);
-    return place === undefined ? undefined : this.#reader(place);
+    return place === undefined ? undefined : readAt(place);
   }
 
   placeOf(name: string, path: RulePath): Place {
     const place = this.#find(name, path);
     if (place === undefined) throw this.#missing([name], path);
     return place;
-  }
-
-  #reader(place: Place): Read {
-    return this.#guards ? ({ cells }) => unguard(cells[place] ?? "") : ({ cells }) => cells[place] ?? "";
   }
 
   /** The headers of the columns that were asked for. */
@@ -151,8 +142,15 @@ export class TableColumns implements Names {
   }
 }
 
-/** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
-export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
+const readAt =
+  (place: Place): Read =>
+  ({ cells }) =>
+    cells[place] ?? "";
+
+/** Trimmed cells without the apostrophe that exporters put before what a spreadsheet would take for a formula, if they do. */
+export function unguarded(cells: readonly string[], csv: SourceConfig["csv"]): readonly string[] {
+  return csv?.guards === "strip" ? cells.map((cell) => (GUARDED.test(cell) ? cell.slice(1).trim() : cell)) : cells;
+}
 const GUARDED = /^'[=+\-@|%\t\r]/;
 
 /** Blank cells that take the value of the row above, as exports write the rows of one order. */
