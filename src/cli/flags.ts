@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import { type Given, SWITCHES } from "../commands/options.ts";
+import type { Given } from "../commands/options.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
 import { Failure } from "../failure.ts";
 import type { Allowance, Order } from "../plan/plan.ts";
@@ -70,16 +70,11 @@ export const WORDS = [
 /** What commander makes of the flags of all commands, by their names; arguments it has apart. */
 export type Flags = Partial<Omit<Given, "files" | "run" | "name" | "id" | "flags"> & { readonly lanes: string }>;
 
-/** The flags, with each switch true or false. */
-export function toOptions({ lanes, ...flags }: Flags): Omit<Given, "files" | "run" | "name" | "id"> {
-  const off = SWITCHES.map((name) => [name, false] as const);
-  return {
-    ...(Object.fromEntries(off) as Record<(typeof SWITCHES)[number], boolean>),
-    ...{ waitLock: 0, olderThan: 0, ...flags },
-    /** What replaces the environment's own settings. */
-    flags: { lanes },
-  };
-}
+export const toOptions = ({ lanes, ...flags }: Flags): Omit<Given, "files" | "run" | "name" | "id"> => ({
+  ...{ waitLock: 0, olderThan: 0, ...flags },
+  /** What replaces the environment's own settings. */
+  flags: { lanes },
+});
 
 /** Of which one at most is taken. */
 export const DECISIONS = [

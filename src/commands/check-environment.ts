@@ -20,9 +20,7 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   const { reporter, cwd } = context;
   const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { name, kind, baseUrl, keySource, origins } = environment;
-  const found = judge(await askOnce(core, environment), environment);
-  const checks = found.map(({ exitCode: _, ...check }) => check);
-  const exitCode = found.at(-1)?.exitCode ?? EXIT_CODES.ok;
+  const { checks, exitCode } = judge(await askOnce(core, environment), environment);
   if (options.json) {
     reporter.document({ environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode });
     return exitCode;
@@ -70,20 +68,22 @@ interface Check {
   readonly result: "ok" | "failed" | "not known";
   /** What was seen. */
   readonly detail: string;
+}
+
+interface Judged {
+  readonly checks: readonly Check[];
   readonly exitCode: number;
 }
 
 /** The key is not judged where the service does not answer. */
-function judge(exchange: Exchange, { statusPath }: Environment): readonly Check[] {
+function judge(exchange: Exchange, { statusPath }: Environment): Judged {
   if (exchange.kind !== "answer") {
-    const exitCode = EXIT_CODES["stopped-early"];
-    return [{ check: "service", result: "failed", detail: describe(exchange.error), exitCode }];
+    const failed = { check: "service", result: "failed", detail: describe(exchange.error) } as const;
+    return { checks: [failed], exitCode: EXIT_CODES["stopped-early"] };
   }
-  const detail = `answered HTTP ${exchange.status}`;
-  return [
-    { check: "service", result: "ok", detail, exitCode: EXIT_CODES.ok },
-    { check: "key", ...(statusPath === undefined ? NOT_ASKED : judgeKey(exchange)) },
-  ];
+  const service = { check: "service", result: "ok", detail: `answered HTTP ${exchange.status}` } as const;
+  const { exitCode, ...key } = statusPath === undefined ? NOT_ASKED : judgeKey(exchange);
+  return { checks: [service, { check: "key", ...key }], exitCode };
 }
 
 const NOT_ASKED = {
@@ -92,7 +92,7 @@ const NOT_ASKED = {
   exitCode: EXIT_CODES.ok,
 } as const;
 
-function judgeKey(exchange: Exchange): Omit<Check, "check"> {
+function judgeKey(exchange: Exchange): Omit<Check, "check"> & Pick<Judged, "exitCode"> {
   const reading = readStatus(exchange, NO_PROMISE);
   if (reading.kind === "status" || reading.kind === "unreadable")
     return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };

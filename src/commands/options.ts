@@ -5,11 +5,10 @@ import type { Allowance, Order } from "../plan/plan.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 
 /** Flags without a value. */
-export const SWITCHES = [
-  ...(["quiet", "verbose", "json", "dryRun", "resend", "adopt", "publish", "moveAside", "yes"] as const),
-  ...(["untilIdle", "sent", "notSent", "abandon", "pause", "follow", "trust", "reset"] as const),
-  ...(["remote", "check", "all"] as const),
-] as const;
+type Switch =
+  | ("quiet" | "verbose" | "json" | "dryRun" | "resend" | "adopt" | "publish" | "moveAside" | "yes")
+  | ("untilIdle" | "sent" | "notSent" | "abandon" | "pause" | "follow" | "trust" | "reset")
+  | ("remote" | "check" | "all");
 
 type Text = "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log" | "faults";
 
@@ -18,7 +17,7 @@ type Whole = "limit" | "chunk" | "first" | "port";
 /** All that can be typed; a command reads what it has declared. */
 export interface Given
   extends EnvironmentOptions,
-    Readonly<Record<(typeof SWITCHES)[number], boolean>>,
+    Readonly<Partial<Record<Switch, boolean | undefined>>>,
     Readonly<Partial<Record<Text, string | undefined>>>,
     Readonly<Partial<Record<Whole, number | undefined>>> {
   /** The arguments, by their names. */

@@ -25,5 +25,5 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
     );
     return EXIT_CODES.ok;
   }
-  return endSending(end.summary, environment, options.json, context);
+  return endSending(end.summary, environment, options, context);
 }

@@ -41,13 +41,14 @@ async function sendInput(options: StreamOptions, context: Context): Promise<numb
     ...{ ...options, output, settings },
     mode: resend ? "resend" : adopt ? "adopt" : "judge",
     publishes: options.publish,
+    moveAside: options.moveAside === true,
     confirm:
       asked &&
       (({ actions, environment, host }) => asked(`Send ${count(actions, "action")} to ${environment} (${host})?`)),
     newLedger: yes || asked,
   });
   sayEnding(result, options, settings.environment, context);
-  return endSending(result.summary, settings.environment, options.json, context);
+  return endSending(result.summary, settings.environment, options, context);
 }
 
 /** What there is to say of a stream beside what was said of its input and of each run. */

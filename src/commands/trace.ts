@@ -9,6 +9,7 @@ import { userName } from "../run/session.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
 import type { UnderstoodInput } from "../run/understood.ts";
 import { cleanText } from "../text.ts";
+import type { Given } from "./options.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Filled in by the command as it goes; written when its exit code is known. A report is made of it too. */
@@ -37,12 +38,12 @@ export const newTrace = (): Trace => ({ isKept: false, files: [], understood: []
 export function endSending(
   summary: Summary,
   environment: Environment,
-  isJson: boolean,
+  { json }: Pick<Given, "json">,
   { reporter, trace }: { readonly reporter: Reporter; readonly trace: Trace },
 ): number {
   trace.summary = summary;
   trace.run = summary.run ?? undefined;
-  if (isJson) reporter.document(summary);
+  if (json) reporter.document(summary);
   if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }

@@ -16,7 +16,10 @@ export async function work(options: WorkOptions, context: Context): Promise<numb
     const end = { endedAt: new Date().toISOString(), exitCode, document: summary };
     return afterRun({ environment, summary }, end, context, options.metrics);
   };
-  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, { ...options, environment, onRunEnd });
+  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {
+    ...{ ...options, environment, onRunEnd },
+    untilIdle: options.untilIdle === true,
+  });
   reporter.info(
     `This worker sent ${count(accepted + rejected, "action")}${rejected > 0 ? `, of which ${number(rejected)} were rejected` : ""}.`,
   );

@@ -44,30 +44,27 @@ const command =
   (options: Omit<O, keyof D> & Partial<O>, context: Context): Promise<number> =>
     carryOut({ ...defaults, ...options } as object as O, context); // what one lacks, the other has
 
-const CHECKING = { json: false, flags: {} };
+const CHECKING = { flags: {} };
 const WAITING = { ...CHECKING, waitLock: 0 };
 
 /** The commands, by what is typed. */
 export const verbs = {
-  stream: command(stream, {
-    ...{ ...WAITING, resend: false, adopt: false, publish: false },
-    ...{ dryRun: false, moveAside: false, yes: false },
-  }),
+  stream: command(stream, WAITING),
   resume: command(resume, { ...WAITING, run: undefined }),
   validate: command(validate, CHECKING),
   plan: command(plan, CHECKING),
-  init: command(init, { moveAside: false }),
+  init: command(init, {}),
   settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
-  results: command(results, { flags: {}, run: undefined, all: false, force: false }),
+  results: command(results, { flags: {}, run: undefined }),
   importResults: command(importResults, { flags: {}, waitLock: 0 }),
   find: command(find, CHECKING),
   env: command(showEnvironment, { ...CHECKING, name: undefined }),
   checkEnvironment: command(checkEnvironment, { ...CHECKING, name: undefined }),
   trust: command(trustConfig, { flags: {} }),
-  prune: command(prune, { ...CHECKING, dryRun: false }),
-  sandbox: command(serveSandbox, { flags: {}, reset: false }),
+  prune: command(prune, CHECKING),
+  sandbox: command(serveSandbox, CHECKING),
 };
 type Verb = keyof typeof verbs;
 export type Options<V extends Verb> = Parameters<(typeof verbs)[V]>[0];
