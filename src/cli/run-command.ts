@@ -2,6 +2,7 @@
 
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
+import type { Context } from "../commands/context.ts";
 import type { Given } from "../commands/options.ts";
 import { failureText } from "../commands/reporter.ts";
 import { keepTrace, newTrace } from "../commands/trace.ts";
@@ -58,24 +59,32 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
         `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
   });
-  const { exitCode, noted, why, document } = await endOf(
-    () => {
-      if (problem !== undefined) throw problem;
-      // Logs are read by others than the person who asked for more.
-      const showsPersons = verbose && logFile === undefined;
-      const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
-      return spec.run(givenTo(typed), { ...surroundings, reporter: terminal, trace, version });
-    },
-    { terminal, json, ...process_ },
-  );
+  const context: Context = {
+    ...{ cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, reporter: terminal, trace, version },
+    // Logs are read by others than the person who asked for more.
+    verbose: verbose && logFile === undefined,
+  };
+  const call = (): Promise<number> => {
+    if (problem !== undefined) throw problem;
+    return spec.run(givenTo(typed), context);
+  };
+  const { exitCode, noted, why, failure } = await endOf(call, { terminal, json, ...process_ });
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
   await keepTrace(trace, { command, startedAt, durationMs, exitCode: noted, error: why, version: version() });
+  if (trace.report !== undefined) {
+    const { writeReport } = await import("../commands/write-report.ts");
+    await writeReport(trace.report, { startedAt: new Date(startedAt), exitCode, failure }, context);
+  }
   const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;
   if (isWatched && spec.sends && flags.dryRun !== true) {
-    const ended = { endedAt: new Date().toISOString(), exitCode, document: trace.summary ?? document };
+    const ended = {
+      endedAt: new Date().toISOString(),
+      exitCode,
+      document: trace.summary ?? (failure && failureDocument(failure)),
+    };
     const { afterRun } = await import("../commands/after-run.ts");
-    await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, metrics);
+    await afterRun(trace, ended, context, metrics);
   }
   const { summary } = trace;
   terminal.log(`${command} ends with exit code ${exitCode}`, {
@@ -91,10 +100,9 @@ interface Ended {
   readonly exitCode: number;
   /** What the ledger notes: not 0 where only the reader of the output is gone. */
   readonly noted: number;
-  /** Why it failed. */
+  /** Why it failed, for the ledger and for people. */
   readonly why?: string | undefined;
-  /** In place of a result. */
-  readonly document?: object;
+  readonly failure?: Explained;
 }
 
 /** Calls the command, and shows what it throws. */
@@ -111,14 +119,19 @@ async function endOf(
     const why = whyFailed(failure, stop);
     terminal.progress(undefined);
     if (explained === undefined) return { exitCode: EXIT_CODES.ok, noted: EXIT_CODES.internal, why };
-    const { code, message, hint, exitCode } = explained;
+    const { code, exitCode } = explained;
     terminal.error(failureText(explained), { event: "failure", code, exitCode });
-    const document = { error: { code, message, hint: hint ?? null }, exitCode };
     // A program that reads the document should find one, whatever happened.
-    if (json && failure instanceof Failure) terminal.document(document);
-    return { exitCode, noted: exitCode, why, document };
+    if (json && failure instanceof Failure) terminal.document(failureDocument(explained));
+    return { exitCode, noted: exitCode, why, failure: explained };
   }
 }
+
+/** The document of a command that has no result. */
+const failureDocument = ({ code, message, hint, exitCode }: Explained): object => ({
+  error: { code, message, hint: hint ?? null },
+  exitCode,
+});
 
 function givenTo(typed: Command): Given {
   const [argument] = typed.registeredArguments;

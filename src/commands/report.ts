@@ -16,9 +16,9 @@ import type { Trace } from "./trace.ts";
 
 export interface Ended {
   readonly startedAt: Date;
-  /** Either this, or why it failed. */
   readonly exitCode: number;
-  readonly failure: Failure | undefined;
+  /** Why it failed, and what to do. */
+  readonly failure: Pick<Failure, "message" | "hint"> | undefined;
 }
 
 /** What is known of a command or a run. */
@@ -26,7 +26,7 @@ interface Subject extends Pick<Trace, "environment" | "summary" | "checked" | "u
   readonly what: string;
   readonly startedAt: Date;
   readonly exitCode: number | undefined;
-  readonly failure: Failure | undefined;
+  readonly failure: Ended["failure"];
   readonly tookMs: number | undefined;
   readonly figures: RunFigures | undefined;
 }

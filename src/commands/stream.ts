@@ -8,7 +8,6 @@ import { count, displayPath, number } from "../text.ts";
 import type { Context } from "./context.ts";
 import { sayNothingSent } from "./input-words.ts";
 import type { InputOptions, Options } from "./options.ts";
-import { reported } from "./reported.ts";
 import { openSettings } from "./run-context.ts";
 import { sayNext, sayRejects } from "./run-end.ts";
 import { endSending } from "./trace.ts";
@@ -19,14 +18,15 @@ type StreamOptions = InputOptions &
     | ("maxDuration" | "waitLock" | "output" | "moveAside" | "report")
   >;
 
-export const stream = (options: StreamOptions, context: Context): Promise<number> =>
-  reported(options, context, () => sendInput(options, context));
-
-async function sendInput(options: StreamOptions, context: Context): Promise<number> {
+export async function stream(options: StreamOptions, context: Context): Promise<number> {
   const { reporter, trace, stop } = context;
-  const { dryRun, resend, adopt, yes } = options;
-  trace.files = options.files;
+  const { files, report, dryRun, resend, adopt, yes } = options;
+  trace.files = files;
   trace.isKept = !dryRun;
+  if (report !== undefined) {
+    const { reportPath } = await import("../run/report.ts");
+    trace.report = await reportPath(context, report, { output: options.output, isToSend: true });
+  }
   const { core, ...settings } = await openSettings(context, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")

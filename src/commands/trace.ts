@@ -23,6 +23,8 @@ export interface Trace {
   run?: string | undefined;
   /** The result of a command that sends. */
   summary?: Summary;
+  /** Where a page about it is to be written. */
+  report?: string;
   /** How the files were understood, and what was found in them. */
   understood: readonly UnderstoodInput[];
   checked?: CheckedInput;

@@ -25,6 +25,7 @@ import { status } from "../../src/commands/status.ts";
 import { stream } from "../../src/commands/stream.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
+import { writeReport } from "../../src/commands/write-report.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { BALLAST_BYTES } from "../../src/ledger/sqlite-file.ts";
 import type { WorkUnderWay } from "../../src/run/progress.ts";
@@ -302,13 +303,19 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
 
 /** Runs a command as the process boundary does: a failure becomes its exit code. */
 async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
+  const startedAt = new Date();
+  const ended = async (exitCode: number, failure: Failure | undefined): Promise<number> => {
+    const path = context.trace.report;
+    if (path !== undefined) await writeReport(path, { startedAt, exitCode, failure }, context);
+    return exitCode;
+  };
   try {
-    return await command();
+    return await ended(await command(), undefined);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
     context.reporter.error(cause.message);
     if (cause.hint !== undefined) context.reporter.error(cause.hint);
-    return EXIT_CODES[cause.code];
+    return await ended(EXIT_CODES[cause.code], cause);
   }
 }
 
