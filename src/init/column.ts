@@ -7,7 +7,7 @@ import { compileAmount } from "../map/amount.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import { isIdName, says } from "./header-words.ts";
-import { namesTime, type TimeKind, timeKindOf } from "./time-words.ts";
+import { namesTime, timeKindOf } from "./time-words.ts";
 
 /** One way to read the times of a column. */
 interface TimeReading {
@@ -62,37 +62,10 @@ interface Cells {
 }
 
 /** All that one column shows. */
-export interface Column extends Cells {
-  /** How many ids its texts are: those that differ only in how they are written are one. */
-  readonly distinct: number;
-  /** Whether every row has an id here that no other row has. */
-  readonly isUnique: boolean;
-  /** Undefined where they are no times. */
-  readonly times: Times | undefined;
-  /** What they are the times of, by the name. */
-  readonly timeKind: TimeKind | undefined;
-  /** Whether they are times, or may be although no format reads them. */
-  readonly mayBeTime: boolean;
-  /** Undefined where they are no amounts. */
-  readonly amounts: Amounts | undefined;
-  /** Amounts that could be nothing else: with a sign, or two decimals. */
-  readonly isMoney: boolean;
-  /** Small whole numbers, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
-  readonly isNumber: boolean;
-  /** Likewise, of which one is no 1. */
-  readonly isCount: boolean;
-  /** Whether cells hold several values each, with marks between them. */
-  readonly holdsLists: boolean;
-  /** `2 x Adult`, `Adult ×2`. */
-  readonly saysSeveral: boolean;
-  /** An id is short, and is not a time, an amount, an address or an answer to a question. */
-  readonly mayBeId: boolean;
-  /** A status has few values, none of them times or amounts; in a short file their number says nothing. */
-  readonly hasFewValues: boolean;
-}
+export type Column = Readonly<ReturnType<typeof columnOf>>;
 
 /** @param texts - its cells, without blanks around them. */
-export function columnOf(name: string, index: number, texts: readonly string[]): Column {
+export function columnOf(name: string, index: number, texts: readonly string[]) {
   const values = new Map<string, number>();
   for (const text of texts) if (text !== "") values.set(text, (values.get(text) ?? 0) + 1);
   const rows = texts.length;
@@ -112,18 +85,31 @@ export function columnOf(name: string, index: number, texts: readonly string[]):
   const isText = times === undefined && !isMoney;
   return {
     ...cells,
+    /** How many ids its texts are: those that differ only in how they are written are one. */
     distinct,
+    /** Whether every row has an id here that no other row has. */
     isUnique: distinct === rows,
+    /** Undefined where they are no times. */
     times,
+    /** What they are the times of, by the name. */
     timeKind: timeKindOf(name),
+    /** Whether they are times, or may be although no format reads them. */
     mayBeTime: times !== undefined || (!isMoney && !isNumber && looksLikeTime(cells)),
+    /** Undefined where they are no amounts. */
     amounts,
+    /** Amounts that could be nothing else: with a sign, or two decimals. */
     isMoney,
+    /** Small whole numbers, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
     isNumber,
+    /** Likewise, of which one is no 1. */
     isCount: isNumber && all.some((text) => COUNT.test(text) && Number(text) !== 1),
+    /** Whether cells hold several values each, with marks between them. */
     holdsLists,
+    /** `2 x Adult`, `Adult ×2`. */
     saysSeveral,
+    /** An id is short, and is not a time, an amount, an address or an answer to a question. */
     mayBeId: isText && !holdsLists && !holdsEmails(cells) && !saysSeveral && looksLikeId(cells),
+    /** A status has few values, none of them times or amounts; in a short file their number says nothing. */
     hasFewValues: isText && values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2),
   };
 }

@@ -84,12 +84,13 @@ export function countsExpected({ one, counts, items, inner }: Roles): readonly E
 }
 
 /** An action that the rows give. */
-export interface Given {
-  readonly action: ActionName;
-  readonly note: string;
-  readonly when: readonly Entry[];
-  readonly fields: readonly Line[];
+export function actionEntry(key: ActionName, note: string, when: readonly Entry[], fields: readonly Line[]): Entry {
+  const below = fields.length === 0 ? [] : [{ key: "fields", lines: fields }];
+  return { key, lines: [...when, ...below], note };
 }
+
+export const isConditional = ({ lines = [] }: Entry): boolean =>
+  lines.some((line) => "key" in line && line.key === "when");
 
 /** What the rows give, and of sales what may end a ticket. */
 export function actionsOf(
@@ -97,7 +98,7 @@ export function actionsOf(
   note: string,
   deciding: Deciding,
   fields: readonly Line[],
-): readonly Given[] {
+): readonly Entry[] {
   const { mark } = deciding;
   const refund = refundTests(deciding, roles);
   const status = deciding.status.filter(({ name }) => name !== refund?.sold[0]);
@@ -108,12 +109,12 @@ export function actionsOf(
     const tests = columns.map((column) =>
       whichOf(column, "rows that give this action", ". Remove it if it decides nothing"),
     );
-    return [{ action, note, when: whenLines(tests), fields }];
+    return [actionEntry(action, note, whenLines(tests), fields)];
   }
   // Of several statuses the surest says whether there was a sale.
   const sold = status.slice(0, 1).map((column) => whichOf(column, "a sale", ". What is cancelled later was sold, too"));
   const when = refund === undefined ? whenLines(sold) : whenLines([...sold, refund.sold], "guess: a refund is no sale");
-  return [{ action, note, when, fields }, ...lossOf({ ...deciding, status }, roles, refund?.back, ofTime)];
+  return [actionEntry(action, note, when, fields), ...lossOf({ ...deciding, status }, roles, refund?.back, ofTime)];
 }
 
 /** What a column must hold. */
@@ -145,7 +146,7 @@ function lossOf(
   roles: Roles,
   refund: Test | undefined,
   ofRow: Column | undefined,
-): readonly Given[] {
+): readonly Entry[] {
   // A status that is the same in all rows tells no ticket from another.
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
@@ -159,5 +160,5 @@ function lossOf(
   // A refund is a row of its own.
   const time = mark.find(({ times }) => times !== undefined) ?? (refund && ofRow);
   const fields = time === undefined ? [] : [timeRule(time, roles)];
-  return [{ action: "invalidatedTicket", note: asked.length === 0 ? "guess: a refund" : doubt, when: [when], fields }];
+  return [actionEntry("invalidatedTicket", asked.length === 0 ? "guess: a refund" : doubt, [when], fields)];
 }

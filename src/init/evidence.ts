@@ -1,8 +1,7 @@
 /** What the beginning of an export shows: its columns, and how its rows are written. */
 
-import { datesIn } from "../map/file-date.ts";
 import { isTotalsWord } from "../map/totals.ts";
-import { type Column, columnOf } from "./column.ts";
+import { columnOf } from "./column.ts";
 import { namesBlock, namesCount, says } from "./header-words.ts";
 
 /** The beginning of an export. */
@@ -32,53 +31,40 @@ export interface Sample {
   readonly list?: string | undefined;
 }
 
-/** What is known of an export; its rows are those that are none of totals, their cells without blanks around them. */
-export interface Evidence extends Sample {
-  readonly columns: readonly Column[];
-  /** Those that can be named in a rule: their header occurs once, and has no braces. They hold something, or nothing. */
-  readonly all: readonly Column[];
-  readonly empty: readonly Column[];
-  /** The word of a line of totals, where there is one. */
-  readonly totals: { readonly column: string; readonly text: string } | undefined;
-  /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
-  readonly fillDown: readonly string[];
-  /** What was looked at: `all 3 rows`. */
-  readonly allRows: string;
-  /** Whether `{file.date}` has one in the file's name. */
-  readonly hasFileDate: boolean;
-  /** Headers that another file has too. */
-  readonly shared: ReadonlySet<string>;
-  column(name: string): Column | undefined;
-}
+/** What is known of an export; its rows are those that are none of totals, its cells and names without blanks around them. */
+export type Evidence = Readonly<ReturnType<typeof evidenceOf>>;
 
-export function evidenceOf(sample: Sample, others: readonly Sample[]): Evidence {
-  const trimmed = sample.rows.map((cells) => cells.map((cell) => cell.trim()));
+export function evidenceOf(sample: Sample, others: readonly Sample[]) {
+  const [header = [], ...trimmed] = [sample.header, ...sample.rows].map((cells) => cells.map((cell) => cell.trim()));
   const given = trimmed.filter((cells) => !isOfTotals(cells));
-  const blocks = sample.lists === undefined ? blocksIn(sample.header, given) : [];
+  const isUsable = (name: string): boolean =>
+    /^[^{}]+$/.test(name) && header.indexOf(name) === header.lastIndexOf(name);
+  const fillDown = sample.lists === undefined ? blocksIn(header, given).filter(isUsable) : [];
   const rows = given.map((cells) => [...cells]);
-  for (const at of blocks)
+  for (const at of fillDown.map((name) => header.indexOf(name)))
     for (const [row, cells] of rows.entries()) if (cells[at] === "") cells[at] = rows[row - 1]?.[at] ?? "";
-  const columns = sample.header.map((header, index) =>
-    columnOf(
-      header.trim(),
-      index,
-      rows.map((cells) => cells[index] ?? ""),
-    ),
-  );
-  const ofName = Map.groupBy(columns, ({ name }) => name);
-  const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && ofName.get(name)?.length === 1);
+  const columns = header.map((name, index) => {
+    const cells = rows.map((row) => row[index] ?? "");
+    return columnOf(name, index, cells);
+  });
+  const usable = columns.filter(({ name }) => isUsable(name));
   return {
     ...sample,
+    header,
     rows,
     columns,
+    /** Those that can be named in a rule: their header occurs once, and has no braces. They hold something, or nothing. */
     all: usable.filter(({ filled }) => filled > 0),
     empty: usable.filter(({ filled }) => filled === 0),
-    fillDown: blocks.flatMap((at) => sample.header[at]?.trim() ?? []),
-    totals: totalsIn(sample.header, trimmed.find(isOfTotals)),
+    /** The column and the word of a line of totals, where there is one. */
+    totals: totalsIn(header, trimmed.find(isOfTotals)),
+    /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
+    fillDown,
+    /** What was looked at: `all 3 rows`. */
     allRows: allRowsText(rows.length, sample),
-    hasFileDate: datesIn(sample.fileName).length === 1,
-    shared: new Set(others.flatMap(({ header }) => header.map((name) => name.trim()))),
-    column: (name) => columns.find((column) => column.name === name),
+    /** Headers that another file has too. */
+    shared: new Set(others.flatMap((other) => other.header.map((name) => name.trim()))),
+    column: (name: string) => columns.find((column) => column.name === name),
   };
 }
 
@@ -86,32 +72,28 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]): Evidence 
  * Columns of orders or events that are filled in the first row and not in all, and those that are filled in the same rows;
  * without amounts, which may be those of the whole block.
  */
-function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly number[] {
+function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly string[] {
   const filledIn = header.map((_name, at) => rows.map((cells) => (cells[at] === "" ? "." : "x")).join(""));
-  const isBlock = (filled: string): boolean => /^x+\..*$/.test(filled);
-  const blocks = new Set(filledIn.filter((filled, at) => isBlock(filled) && namesBlock(header[at] ?? "")));
-  return [...header.keys()].filter((at) => {
-    const name = header[at]?.trim() ?? "";
-    const isUsable = /^[^{}]+$/.test(name) && header.filter((other) => other.trim() === name).length === 1;
-    return isUsable && blocks.has(filledIn[at] ?? "") && !says(name, "price", "inAll") && !namesCount(name);
-  });
-}
-
-export function hasColumn({ header, lists = [] }: Sample, name: string): boolean {
-  return (
-    header.some((known) => known.trim() === name || (lists.length > 0 && known.startsWith(`${name}.`))) ||
-    lists.some((list) => list === name)
+  const blocks = new Set(filledIn.filter((filled, at) => /^x+\..*$/.test(filled) && namesBlock(header[at] ?? "")));
+  return header.filter(
+    (name, at) => blocks.has(filledIn[at] ?? "") && !says(name, "price", "inAll") && !namesCount(name),
   );
 }
+
+export const hasColumn = ({ header, lists = [] }: Evidence, name: string): boolean =>
+  header.some((known) => known === name || (lists.length > 0 && known.startsWith(`${name}.`))) || lists.includes(name);
 
 /** A row that is half empty, and has a word such as Total. */
 const isOfTotals = (cells: readonly string[]): boolean =>
   cells.filter((cell) => cell !== "").length * 2 <= cells.length && cells.some(isTotalsWord);
 
 /** An empty cell would not do: a row may lack it too, and its sale would be skipped. */
-function totalsIn(header: readonly string[], totals: readonly string[] = []) {
-  const at = totals.findIndex((cell, at) => isTotalsWord(cell) && header[at]?.trim() !== "");
-  return at === -1 ? undefined : { column: header[at]?.trim() ?? "", text: totals[at] ?? "" };
+function totalsIn(
+  header: readonly string[],
+  totals: readonly string[] = [],
+): Readonly<Record<string, string>> | undefined {
+  const at = totals.findIndex((cell, at) => isTotalsWord(cell) && header[at] !== "");
+  return at === -1 ? undefined : { [header[at] ?? ""]: totals[at] ?? "" };
 }
 
 function allRowsText(rows: number, { items, isWhole }: Sample): string {

@@ -112,10 +112,11 @@ function eventNameLines(view: View): readonly Line[] {
   return name === undefined ? [] : [{ key, value: inner(name), note: "guess by name" }];
 }
 
-const OF_SALES = ["eventId", "ticketId"] as const;
-const OF_A_SALE = ["userId", "price", "orderTime"] as const;
 const OF_ITS_EVENT = ["eventName", "currency", "startTime", "endTime"] as const;
-const OF_A_TICKET = ["ticketId", "userId", "price", "metadataAttributes", "orderTime"] as const;
+const IN_ORDER = [
+  ...(["eventId", "ticketId", "userId", "price", "metadataAttributes", "orderTime"] as const),
+  ...OF_ITS_EVENT,
+];
 
 /** What registers the event of a sale. */
 export const eventRules = (view: View): readonly Line[] => linesFor(view, OF_ITS_EVENT);
@@ -124,15 +125,16 @@ export const eventRules = (view: View): readonly Line[] => linesFor(view, OF_ITS
 export function rulesOf(view: View): { readonly source: readonly Line[]; readonly fields: readonly Line[] } {
   const { roles, action, named } = view;
   const takes = fieldsTaken(action);
-  const wanted = isSale(view) ? OF_A_SALE : isOfEvents(action) ? (["eventId", ...OF_ITS_EVENT] as const) : OF_A_TICKET;
-  const source = isSale(view) ? linesFor(view, OF_SALES) : [];
+  const wanted = IN_ORDER.filter((field) => {
+    if (field === "userId") return takes.has(field) && needsUser(view);
+    if (field === "metadataAttributes") return action === "updateTicket" && named.size === 0;
+    return takes.has(field);
+  });
+  const isOfSource = (field: Ruled): boolean => isSale(view) && (field === "eventId" || field === "ticketId");
+  const source = linesFor(view, wanted.filter(isOfSource));
   const guessed = linesFor(
     view,
-    wanted.filter((field) => {
-      if (field === "userId") return takes.has(field) && needsUser(view);
-      if (field === "metadataAttributes") return action === "updateTicket" && named.size === 0;
-      return field === "ticketId" || takes.has(field);
-    }),
+    wanted.filter((field) => !isOfSource(field)),
   );
   const ruled = new Set([...source, ...guessed].map((line) => ("key" in line ? line.key : "")));
   const others = [...named].flatMap(([field, column]): readonly Line[] => {

@@ -5,13 +5,14 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../text.ts";
 import { type Column, hasGuards } from "./column.ts";
 import {
+  actionEntry,
   actionsOf,
   asHere,
   countsExpected,
   currencyExpected,
   decidingOf,
   expectLines,
-  type Given,
+  isConditional,
 } from "./conditions.ts";
 import type { Evidence } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
@@ -104,7 +105,7 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
     ...(isOfEvents(action) ? [] : expectLines(expected)),
     ...totalsSkipped(roles),
   ];
-  const isByName = [...source, ...fields].every(isAsNamed) && given.every(({ when }) => when.length === 0);
+  const isByName = [...source, ...fields].every(isAsNamed) && !given.some(isConditional);
   if (named.size > 0 && doubt === undefined && isByName && before.length === 0)
     return withoutRules(roles, "", [{ key: "action", value: action, note: why }]);
   const registers = isSale && needsEvents;
@@ -114,12 +115,7 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const event: Given = {
-    action: "newEvent",
-    note: "with the first row of each event",
-    when: [],
-    fields: eventRules(view),
-  };
+  const event = actionEntry("newEvent", "with the first row of each event", [], eventRules(view));
   return {
     comments: isSale ? goodsShown(roles) : [],
     rules: [
@@ -129,14 +125,9 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
       ...before,
       ...(source.length === 0 ? [] : [{ key: "fields", lines: source }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
-      { key: "actions", entries: [...(registers ? [event] : []), ...given].map(entryOf) },
+      { key: "actions", entries: [...(registers ? [event] : []), ...given] },
     ],
   };
-}
-
-function entryOf({ action, note, when, fields }: Given): Entry {
-  const below = fields.length === 0 ? [] : [{ key: "fields", lines: fields }];
-  return { key: action, lines: [...when, ...below], note };
 }
 
 const blocksFilled = ({ fillDown }: Evidence): readonly Entry[] =>
@@ -145,9 +136,7 @@ const blocksFilled = ({ fillDown }: Evidence): readonly Entry[] =>
     : [{ key: "fillDown", value: fillDown, note: "guess: filled in the first row of a block only" }];
 
 const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
-  totals === undefined
-    ? []
-    : [{ key: "skip", value: { [totals.column]: totals.text }, note: "a line of totals is no row" }];
+  totals === undefined ? [] : [{ key: "skip", value: totals, note: "a line of totals is no row" }];
 
 /** A cloakroom fee would be sent as a ticket. */
 const goodsShown = ({ all }: Roles): readonly Comment[] =>

@@ -3,6 +3,7 @@
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
+import { datesIn } from "../map/file-date.ts";
 import { cleanText, quoted } from "../text.ts";
 import { areMost, type Column, textIn } from "./column.ts";
 import type { Evidence } from "./evidence.ts";
@@ -126,37 +127,33 @@ export function timeRule(time: Column, evidence: Evidence, key: TimeField = "ord
   const { times, name, values } = time;
   if (fold(name) === fold(key) && (times?.readings[0].format === "iso" || areMost(time, isReadAsNamed)))
     return { key, value: inner(time) };
-  const from = inner(time);
   if (times === undefined) {
     const texts = [...values.keys()];
-    const example = texts.find((text) => !isReadAsNamed(text)) ?? texts[0] ?? "";
+    const example = quoted(texts.find((text) => !isReadAsNamed(text)) ?? texts[0] ?? "");
     return {
       key,
-      value: { from, format: ask(`the format of ${quoted(example)}, which is none of the usual ones`) },
+      value: { from: inner(time), format: ask(`the format of ${example}, which is none of the usual ones`) },
       note: `${cleanText(name, 40)} ${namesTime(name) ? "is named" : "looks"} like this time; remove the line if it is none`,
     };
   }
   const { kind, readings, example } = times;
-  const [{ format, example: read, fits }, ...others] = readings;
+  const [{ format, example: read, fits }] = readings;
   if (kind === "unix")
-    return { key, value: { from, format }, note: "guess by name; all are whole numbers of that size" };
-  if (kind === "clock") return { ...clockRule(time, format, evidence.hasFileDate), key };
+    return { key, value: { from: inner(time), format }, note: "guess by name; all are whole numbers of that size" };
+  if (kind === "clock") return { key, ...clockRule(time, format, evidence.fileName) };
   const clock = clockBeside(time, evidence);
-  const withClock = {
-    from: clock === undefined ? from : `${inner(time)} ${inner(clock)}`,
-    formats: readings.map((way) =>
-      clock === undefined ? way.format : `${way.format} ${clock.times?.readings[0].format}`,
-    ),
-  };
-  if (others.length > 0)
+  const from = clock === undefined ? inner(time) : `${inner(time)} ${inner(clock)}`;
+  const behind = clock === undefined ? "" : ` ${clock.times?.readings[0].format}`;
+  const formats = readings.map((way) => `${way.format}${behind}`);
+  if (readings.length > 1)
     return {
       key,
-      value: { from: withClock.from, format: ask(withClock.formats.join(" or ")) },
+      value: { from, format: ask(formats.join(" or ")) },
       note: `${quoted(example)} is ${readings.map((way) => way.example.slice(0, 10)).join(" or ")}: which one, is never guessed`,
     };
   return {
     key,
-    value: { from: withClock.from, format: withClock.formats[0] },
+    value: { from, format: formats[0] },
     note: `guess: the only way that fits, ${quoted(example)} is ${read}; fits ${fits} of ${values.size} texts`,
   };
 }
@@ -165,7 +162,8 @@ export function timeRule(time: Column, evidence: Evidence, key: TimeField = "ord
 const isReadAsNamed = (text: string): boolean => /^\d{1,10}$|^\d{4}-\d\d-\d\d[T ]/.test(text);
 
 /** Times of day need a date, which is asked. One in the config is that of one file alone. */
-function clockRule(time: Column, format: string, hasFileDate: boolean): Omit<Entry, "key"> {
+function clockRule(time: Column, format: string, fileName: string): Omit<Entry, "key"> {
+  const hasFileDate = datesIn(fileName).length === 1;
   const date = hasFileDate
     ? "{file.date}, if the file's name says the date of these times; else the date"
     : "the date, such as 2026-05-09";
