@@ -47,7 +47,7 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
 }
 
 /** What is asked in a line of YAML, behind its key. */
-const ASKED = /(?:("[^"]*"|[^",:{}[\]]+): )?"?<FILL IN: ([^<>]*)>/g;
+const ASKED = /(?:("[^"]*"|[^",:{}[\]]+): )?["']?<FILL IN: ([^<>]*)>/g;
 
 /** The lines that the user has to look at. */
 function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
