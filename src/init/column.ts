@@ -62,7 +62,7 @@ interface Cells {
 }
 
 /** All that one column shows. */
-export type Column = Readonly<ReturnType<typeof columnOf>>;
+export interface Column extends Readonly<ReturnType<typeof columnOf>> {}
 
 /** @param texts - its cells, without blanks around them. */
 export function columnOf(name: string, index: number, texts: readonly string[]) {

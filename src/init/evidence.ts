@@ -1,7 +1,7 @@
 /** What the beginning of an export shows: its columns, and how its rows are written. */
 
 import { isTotalsWord } from "../map/totals.ts";
-import { columnOf } from "./column.ts";
+import { type Column, columnOf } from "./column.ts";
 import { namesBlock, namesCount, says } from "./header-words.ts";
 
 /** The beginning of an export. */
@@ -32,7 +32,7 @@ export interface Sample {
 }
 
 /** What is known of an export; its rows are those that are none of totals, its cells and names without blanks around them. */
-export type Evidence = Readonly<ReturnType<typeof evidenceOf>>;
+export interface Evidence extends Readonly<ReturnType<typeof evidenceOf>> {}
 
 export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   const [header = [], ...trimmed] = [sample.header, ...sample.rows].map((cells) => cells.map((cell) => cell.trim()));
@@ -43,7 +43,7 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   const rows = given.map((cells) => [...cells]);
   for (const at of fillDown.map((name) => header.indexOf(name)))
     for (const [row, cells] of rows.entries()) if (cells[at] === "") cells[at] = rows[row - 1]?.[at] ?? "";
-  const columns = header.map((name, index) => {
+  const columns = header.map((name, index): Column => {
     const cells = rows.map((row) => row[index] ?? "");
     return columnOf(name, index, cells);
   });
