@@ -16,6 +16,8 @@ export interface Session {
 /** What it is asked beside a transaction is asked statement by statement. */
 export interface Database extends Reader, AsyncDisposable {
   readonly place: string;
+  /** This machine's name, where others share the database. */
+  readonly machine: string | undefined;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
   /**
    * All or nothing; after it resolves, it is on disk. The work is done again where it was cut short: it has no other effect than

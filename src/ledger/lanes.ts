@@ -3,7 +3,6 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (attempts.ts).
  */
 
-import { hostname } from "node:os";
 import { mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
 import { first, type Reader, scalar, select } from "./database.ts";
@@ -24,7 +23,7 @@ export function workersOf(database: Postgres): Workers {
       await database.endWhenSilent(silentMs);
       return await database.write(async (session) => {
         await session.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
-        const who = { host: hostname(), pid: process.pid, command };
+        const who = { host: database.machine, pid: process.pid, command };
         const entered = insertInto("workers", { ...who, startedMs: now, seenMs: now });
         return (await scalar<number>(session, sql`${entered} RETURNING worker`)) ?? 0;
       });

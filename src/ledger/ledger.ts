@@ -308,7 +308,7 @@ export interface Guard {
   readonly nights: readonly NonNullable<GuardNote["night"]>[];
 }
 
-/** A file that the ledger's runs write. */
+/** A file that the ledger's runs write on this machine. */
 export interface Output {
   readonly path: string;
   readonly kind: "promises" | "rejects";
@@ -320,8 +320,6 @@ export interface Output {
   /** Of rejects: the run and the index of its input. */
   readonly run?: number | undefined;
   readonly input?: number | undefined;
-  /** Host, where it may be another machine's. */
-  readonly machine?: string | undefined;
 }
 
 /** A chunk of a run whose promises were appended to a file. */
@@ -548,7 +546,8 @@ export interface Notes {
   guard(source: string): Promise<readonly Guard[]>;
   /** Of a night that entered nothing. */
   noteLearnt(learnt: Learnt): Promise<void>;
-  output(path: string, machine?: string): Promise<Output | undefined>;
+  output(path: string): Promise<Output | undefined>;
+  /** Of all machines. */
   outputsOf(run: number): Promise<readonly Output[]>;
   /** What a file holds now. */
   noteOutput(output: Output, written?: Written): Promise<void>;
@@ -577,6 +576,8 @@ export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions
   readonly boundTo: string | undefined;
   /** A commit succeeded only by the room that the ballast gave: store what is known, and stop. */
   readonly exhausted: "a full disk" | "a failed write" | undefined;
+  /** This machine's name, where others share the ledger: the same path is another file on each. */
+  readonly machine: string | undefined;
   /** Several machines may send; undefined where the ledger is one machine's alone. */
   readonly workers: Workers | undefined;
   /**

@@ -25,14 +25,10 @@ const selectGuards = (reader: Reader, source: string): Promise<readonly Guard[]>
     "nights",
   ]);
 
-/** The machine of a file where the ledger is one machine's alone. */
-const HERE = "";
-
 const selectOutputs = (reader: Reader, where: Sql): Promise<readonly Output[]> =>
   select(
     reader,
-    sql`SELECT nullif(machine, ${HERE}) AS machine, path, kind, length, mtime_ns, digest, run, input
-      FROM outputs WHERE ${where} ORDER BY run, input, path`,
+    sql`SELECT path, kind, length, mtime_ns, digest, run, input FROM outputs WHERE ${where} ORDER BY run, input, path`,
   );
 
 /** Older invocations make way, so that a check in a loop does not fill the disk. */
@@ -47,13 +43,13 @@ export const noteMethods = (database: Database): Notes => ({
   guard: (source) => selectGuards(database, source),
   noteLearnt: (learnt) => database.write((session) => noteLearnt(session, learnt)),
 
-  output: async (path, machine = HERE) =>
-    (await selectOutputs(database, sql`path = ${path} AND machine = ${machine}`))[0],
+  output: async (path) =>
+    (await selectOutputs(database, sql`path = ${path} AND machine = ${database.machine ?? ""}`))[0],
   outputsOf: (run) => selectOutputs(database, sql`run = ${run}`),
   noteOutput: (output, written) =>
     database.write(async (session) => {
-      const { path, kind, length, mtimeNs, digest, input, machine = HERE } = output;
-      const row = { machine, path, kind, length, mtimeNs, digest, run: output.run, input };
+      const { path, kind, length, mtimeNs, digest, run: of, input } = output;
+      const row = { machine: database.machine ?? "", path, kind, length, mtimeNs, digest, run: of, input };
       await session.run(insertInto("outputs", row, ["machine", "path"]));
       if (written === undefined) return;
       const { run, chunk, isNew } = written;

@@ -50,7 +50,7 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
     }
     const bound = await bind(database, boundTo, isToRead);
     return {
-      ...{ place: database.place, workers: server && workersOf(server), ...bound },
+      ...{ place: database.place, machine: database.machine, workers: server && workersOf(server), ...bound },
       get exhausted() {
         return database.exhausted;
       },

@@ -57,6 +57,7 @@ const TYPES: Types = {
 
 export class Postgres implements Database {
   readonly place: string;
+  readonly machine = hostname();
   readonly exhausted = undefined;
   readonly dialect: Database["dialect"];
   readonly #options: ServerOptions;
@@ -322,7 +323,7 @@ export class Postgres implements Database {
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
     const { name, command } = options;
-    const holder = { host: hostname(), pid: process.pid, since: new Date().toISOString(), command };
+    const holder = { host: this.machine, pid: process.pid, since: new Date().toISOString(), command };
     const take = insertInto("locks", { name, fence: 1, ...holder }, ["name"], { fence: "locks.fence + 1" });
     // In one transaction: whoever has lost its session meanwhile may have lost the lock.
     const tryIt = (): Promise<boolean> =>

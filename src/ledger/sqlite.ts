@@ -114,6 +114,7 @@ function openToRead(path: string): DatabaseSync {
 
 class Sqlite implements Database {
   readonly place: string;
+  readonly machine = undefined;
   readonly dialect: Database["dialect"];
   exhausted: Database["exhausted"];
   readonly #file: DatabaseSync;

@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import type { Plan } from "../plan/plan.ts";
-import { machineOf } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
 import type { CheckedInput } from "./progress.ts";
@@ -75,7 +74,7 @@ async function toRun(
     problems: { errors, warnings },
     options: {
       directory: cwd,
-      machine: machineOf(ledger) ?? null,
+      machine: ledger.machine ?? null,
       safeCsv: environment.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",

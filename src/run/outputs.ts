@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { importCommand } from "../next-command.ts";
 import { displayPath } from "../text.ts";
-import { inspectOutput, isPlainFile, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
+import { inspectOutput, isPlainFile, makeOutputFolder, type OutputState } from "../write/output-file.ts";
 import type { PromiseWriter, WhyElsewhere } from "../write/promise-file.ts";
 import type { RunContext } from "./context.ts";
 import type { Session } from "./session.ts";
@@ -24,7 +24,7 @@ export function outputPath(output: string | undefined, environment: string, cwd:
 
 /** Whether a run was entered from here: its promises and rejects belong to that machine. */
 export const isEnteredHere = (ledger: Ledger, { options: { machine } }: Run): boolean =>
-  (machine ?? undefined) === machineOf(ledger);
+  (machine ?? undefined) === ledger.machine;
 
 /** Makes sure, before anything is sent, that rows that are rejected have a place to go. */
 export async function refuseReadOnlyFolder(cwd: string): Promise<void> {

@@ -6,7 +6,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, stat, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -28,9 +27,6 @@ export type OutputState =
   | { readonly state: "ours"; readonly known: Output; readonly isTorn: boolean }
   | { readonly state: "strange"; readonly why: string };
 
-/** Where several machines share a ledger, the same path is another file on each. */
-export const machineOf = ({ workers }: Ledger): string | undefined => (workers === undefined ? undefined : hostname());
-
 const strange = (why: string): OutputState => ({ state: "strange", why });
 
 /**
@@ -51,7 +47,7 @@ export async function inspectOutput(
   if (found === undefined) return (await isLink(path)) ? strange(DANGLING) : { state: "fresh" };
   if (!found.isFile()) return strange("it is not a regular file");
   const size = Number(found.size);
-  const known = await ledger.output(path, machineOf(ledger));
+  const known = await ledger.output(path);
   if (known !== undefined && known.kind !== kind) return strange(`it is a ${known.kind} file`);
   if (size === 0) return { state: "fresh" };
   if (known === undefined) {
@@ -78,7 +74,7 @@ export async function adoptPromises(ledger: Ledger, path: string): Promise<void>
   const { size, mtimeNs } = await stat(path, { bigint: true });
   const length = Number(size);
   const known = { kind: "promises", length, mtimeNs: String(mtimeNs), digest: await digestOf(path, length) } as const;
-  await ledger.noteOutput({ ...known, path, machine: machineOf(ledger) });
+  await ledger.noteOutput({ ...known, path });
 }
 
 async function hashOf(path: string, length: number): Promise<Hash> {
@@ -150,12 +146,7 @@ export async function openOutput(
         await file.truncate(state.known.length);
         await file.sync();
       }
-      const of = {
-        kind,
-        machine: machineOf(ledger),
-        ...(run !== undefined && { run }),
-        ...(input !== undefined && { input }),
-      };
+      const of = { kind, run, input };
       const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), known?.length ?? 0, of);
       if (output.length === 0 && header !== "") await output.append(header);
       return output;
@@ -187,7 +178,7 @@ export class OutputFile implements AsyncDisposable {
   readonly #ledger: Ledger;
   readonly #file: FileHandle;
   readonly #opened: BigIntStats;
-  readonly #of: Pick<Output, "kind" | "run" | "input" | "machine">;
+  readonly #of: Pick<Output, "kind" | "run" | "input">;
   #length: number;
   #hash: Hash | undefined;
   #writtenAt: bigint;
@@ -198,7 +189,7 @@ export class OutputFile implements AsyncDisposable {
     file: FileHandle,
     opened: BigIntStats,
     length: number,
-    of: Pick<Output, "kind" | "run" | "input" | "machine">,
+    of: Pick<Output, "kind" | "run" | "input">,
   ) {
     this.path = path;
     this.#ledger = ledger;

@@ -7,15 +7,7 @@ import { promisify } from "node:util";
 import { Opened } from "../disk/closing.ts";
 import { errorCode } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import {
-  freeName,
-  inspectOutput,
-  machineOf,
-  notWritten,
-  OutputChanged,
-  type OutputState,
-  openOutput,
-} from "./output-file.ts";
+import { freeName, inspectOutput, notWritten, OutputChanged, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";
 
 export interface PromiseWriter extends AsyncDisposable {
@@ -118,7 +110,7 @@ async function placeOf(
 
 /** Whether promises of the run stood in a file that is not there, or empty. */
 async function hadContent(ledger: Ledger, run: Run, path: string): Promise<boolean> {
-  const known = await ledger.output(path, machineOf(ledger));
+  const known = await ledger.output(path);
   if (known === undefined || known.length === 0) return false;
   const decided = await ledger.chunks(run.number, { states: ["answered", "settled"] });
   return decided.length > (await ledger.chunks(run.number, { unwritten: true })).length;

@@ -10,7 +10,7 @@ import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../map/rejects-names.ts";
 import { keptRow } from "../read/row.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
-import { inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
+import { inspectOutput, type OutputState, openOutput } from "./output-file.ts";
 
 /** A row that is still open. */
 export interface OpenRow {
@@ -184,7 +184,7 @@ async function placeFor(ledger: Ledger, { stem, output, table, rows }: Wanted): 
     const textOf = async (length = 0): Promise<string> => (await readFile(path)).subarray(0, length).toString("utf8");
     const state = await inspectOutput(ledger, path, "rejects", async function* () {
       yield table.header;
-      const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
+      const before = table.read(await textOf((await ledger.output(path))?.length));
       yield* linesOf(table, rows(), before);
     });
     if (state.state === "fresh") return { path, state, before: new Map() };
@@ -231,7 +231,7 @@ export async function rejectsOf(
   ledger: Ledger,
   { number, options }: Pick<Run, "number" | "options">,
 ): Promise<readonly string[]> {
-  const files = (await ledger.outputsOf(number)).filter(({ kind }) => kind === "rejects");
+  const files = await ledger.outputsOf(number);
   const before = Array.isArray(options.rejects) ? options.rejects.map(String) : [];
   return [...new Set([...before, ...files.map(({ path }) => path)])].filter((path) => existsSync(path));
 }

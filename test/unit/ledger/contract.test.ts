@@ -392,7 +392,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     const output: Output = {
       path: "/out/promises.ndjson",
       kind: "promises",
-      ...{ length: 200, mtimeNs: "17", digest: "ab", run: undefined, input: undefined, machine: undefined },
+      ...{ length: 200, mtimeNs: "17", digest: "ab", run: undefined, input: undefined },
     };
     expect((await ledger.chunks(run, { unwritten: true })).map(({ chunk }) => chunk)).toEqual([1]);
     await ledger.noteOutput(output, { run, chunk: 1, isNew: true });
