@@ -1,4 +1,4 @@
-/** What the names of input files say. */
+/** What the names of input files say, and how their rejects are called. */
 
 /** By the endings of packed files, which stand behind that of their format. */
 export const COMPRESSIONS = { gz: "gzip", zst: "Zstandard" } as const;
@@ -13,4 +13,34 @@ export const unpackedName = (name: string): string => name.replace(PACKED, "");
 export function compressionOf(name: string): Compression | undefined {
   const [, ending] = PACKED.exec(name) ?? [];
   return ending?.toLowerCase() as Compression | undefined; // as the pattern says
+}
+
+/** Of all formats of inputs (read/formats.ts). */
+const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)$/i;
+const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)$/i;
+
+const STANDARD_INPUT = "stdin";
+
+/** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
+export function stemOf(inputName: string): string {
+  const plain = unpackedName(inputName);
+  let stem = inputName === "" ? STANDARD_INPUT : ENDING.test(plain) ? plain.replace(ENDING, "") : inputName;
+  if (Buffer.byteLength(stem) <= MOST_STEM_BYTES) return stem;
+  for (const letters = [...stem]; Buffer.byteLength(stem) > MOST_STEM_BYTES; stem = letters.join("")) letters.pop();
+  return stem;
+}
+
+/** A name may have 255 bytes, and what comes behind the stem is at most fifty long. */
+const MOST_STEM_BYTES = 200;
+
+/** The names that the input of a rejects file may have; "" for standard input. None for a file not named like rejects. */
+export function inputsOfRejects(fileName: string): readonly string[] {
+  const [, stem = "", ending = ""] = REJECTS.exec(unpackedName(fileName.toLowerCase())) ?? [];
+  if (stem === "") return [];
+  if (stem === STANDARD_INPUT) return [""];
+  // Of two inputs with the same name, the second has its number behind the stem.
+  const stems = [stem, stem.replace(/\.(?:[2-9]|[1-9]\d+)$/, "")];
+  const endings = ending === "ndjson" ? ["ndjson", "jsonl", "json"] : [ending];
+  const called = endings.flatMap((last) => ["", ...PACKED_ENDINGS].map((packed) => `.${last}${packed}`));
+  return stems.flatMap((each) => [...called, ""].map((last) => each + last));
 }

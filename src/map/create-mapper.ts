@@ -4,7 +4,6 @@ import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "../actions/draft.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
-import { MappingError } from "./mapping-error.ts";
 import { NamedMapper } from "./named.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
@@ -38,17 +37,5 @@ export function createMapper({ fileName, header, source, action, ...options }: M
     const config = { ...source.config, actions };
     return new SourceMapper({ ...ofFile, header, name: source.name, config, lookups });
   }
-  if (source !== undefined && actions === undefined) refuseRules(source);
   return new NamedMapper({ ...ofFile, header, action, source });
-}
-
-/** Refuses the parts of a source that need `actions`. */
-function refuseRules({ name, config }: NamedSource): void {
-  for (const key of ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const)
-    if (config[key] !== undefined)
-      throw new MappingError(
-        ["sources", name, key],
-        "needs actions",
-        "List what each row gives, such as actions: [soldTicket: {}].",
-      );
 }

@@ -12,11 +12,8 @@ type Value = Readonly<Record<string, unknown>>;
 const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS]);
 
 /** Whether it is an item and nothing else. Such a row is taken as it is, even among the rows of a source. */
-export function isOnlyItem(value: Value): boolean {
-  if (!Object.hasOwn(value, "data") || !isJsonObject(value.data)) return false;
-  const keys = Object.keys(value);
-  return keys.every((key) => ITEM_KEYS.has(key)) && isItem(value, keys);
-}
+export const isOnlyItem = (value: Value): boolean =>
+  Object.hasOwn(value, "data") && isJsonObject(value.data) && Object.keys(value).every((key) => ITEM_KEYS.has(key));
 
 /** An item, whole or damaged, as opposed to a flat row with a column `action`. */
 export function isItem(value: Value, keys: readonly string[]): boolean {

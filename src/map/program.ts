@@ -90,7 +90,6 @@ const namesWithin = ({ columns, lookupNames, file, each }: Source, added: EachNa
 export function compileSource(settings: SourceSettings): Program {
   const { config, name } = settings;
   const path = ["sources", name];
-  refuseMisplaced(settings, path);
   const columns = columnsOf(settings, [...path, "columns"]);
   const lookupNames = new Map<string, Lookup>();
   const file = { fileName: settings.fileName, patterns: [config.match ?? []].flat(), taken: new Set<string>() };
@@ -117,19 +116,6 @@ export function compileSource(settings: SourceSettings): Program {
     looked: uniqueLooks(looked),
     lookedForTickets: uniqueLooks(ofTickets.flatMap((rule) => rule.looked)),
   };
-}
-
-/** Refuses what means nothing for a source with `actions`, or for the rows of this file. */
-function refuseMisplaced({ config, header }: SourceSettings, path: RulePath): void {
-  const isTable = header !== undefined;
-  const misplaced = [
-    ["action", true, "stands beside actions", "Keep actions; action is for columns named like fields."],
-    ["optional", isTable, "is about keys of JSON rows", "Give tables their own source."],
-    ["rows", isTable, "is about JSON files", "Give tables their own source."],
-    ["fillDown", !isTable, "needs a table; rows of JSON have no cell above", undefined],
-  ] as const;
-  for (const [key, isRefused, what, hint] of misplaced)
-    if (isRefused && config[key] !== undefined) throw new MappingError([...path, key], what, hint);
 }
 
 function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {
@@ -256,8 +242,9 @@ function compileEvent(source: Source): Read | undefined {
 
 function compileFillDown({ config, columns, header, path }: Source): FillDown | undefined {
   const { fillDown } = config;
-  if (fillDown === undefined || columns instanceof JsonKeys) return undefined;
+  if (fillDown === undefined) return undefined;
   const at = [...path, "fillDown"];
+  if (columns instanceof JsonKeys) throw new MappingError(at, "needs a table; rows of JSON have no cell above");
   const filled = [fillDown].flat().map((label, nth) => ({
     label,
     place: columns.placeOf(label, Array.isArray(fillDown) ? [...at, nth] : at),

@@ -1,11 +1,10 @@
 /** Which source of the config a file belongs to. */
 
-import { unpackedName } from "../actions/file-names.ts";
+import { inputsOfRejects, unpackedName } from "../actions/file-names.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { MappingError } from "./mapping-error.ts";
 import { literalPattern, wholeMatcher } from "./pattern.ts";
-import { inputsOfRejects } from "./rejects-names.ts";
 import type { NamedSource, SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;

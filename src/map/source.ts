@@ -253,66 +253,77 @@ const csv = named(
     }),
 );
 
-export const sourceSchema = z.strictObject(
-  {
-    match: texts("a file name pattern or a list of them")
-      .refine((patterns) => ![patterns].flat().some((pattern) => /[/\\]/.test(pattern)), {
-        error: "is compared with the base name of a file: leave the folder out",
-      })
-      .optional()
-      .describe("Base names of the files that this source describes, such as orders*.csv."),
-    action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
-      .optional()
-      .describe("The action of every row, where columns are named like fields."),
-    csv: csv.optional().describe("How the file is written, where it should not be detected."),
-    rows: text("a key")
-      .optional()
-      .describe("The list of rows in a JSON file that is an object, such as data or result.items."),
-    allowEmpty: oneOf(["true", "false"])
-      .meta({ [SOURCE_TEXT]: true })
-      .optional()
-      .describe("A file of 0 bytes is an input without rows (false)."),
-    zone: zone.optional().describe("Time zone of local times."),
-    clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
-    key: texts("a template or a list of templates")
-      .optional()
-      .describe("What makes two rows the same action, instead of its time or content."),
-    columns: mapOf(texts("a column or a list of columns"))
-      .optional()
-      .describe("Own names for columns: the first present of a list, Name#2, or a position."),
-    lookup: mapOf(
-      z.strictObject(
-        {
-          file: text("a file"),
-          /** Column of the file → template over the row. All must be equal. */
-          where: mapOf(text("a template")),
-          csv: csv.optional(),
-          /** What a row without a match means; `error` where it is not said. */
-          missing: oneOf(["error", "empty"]).optional(),
-        },
-        { error: needs("{file: ..., where: {Column: template}}") },
-      ),
-    )
-      .optional()
-      .describe("Other files whose columns are joined by key."),
-    expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
-    skip: z
-      .record(z.string(), values, { error: needs("one map: a row is skipped that any of its columns names") })
-      .optional()
-      .describe("Values of columns whose rows are known to give nothing."),
-    fillDown: texts("a column or a list of columns")
-      .optional()
-      .describe("Columns whose blank cells take the value of the row above."),
-    optional: z
-      .array(text("a key of JSON rows"))
-      .optional()
-      .describe("Keys and lists of JSON rows that a whole file may lack."),
-    each: each.optional().describe("One row becomes several."),
-    fields: fields.optional().describe("Values used by every action that accepts the field."),
-    actions: actions.optional().describe("The actions that a row gives, in this order."),
-  },
-  { error: needs("a map") },
-);
+const NEEDS_ACTIONS = ["fields", "each", "expect", "skip", "columns", "lookup", "optional", "key", "fillDown"] as const;
+
+export const sourceSchema = z
+  .strictObject(
+    {
+      match: texts("a file name pattern or a list of them")
+        .refine((patterns) => ![patterns].flat().some((pattern) => /[/\\]/.test(pattern)), {
+          error: "is compared with the base name of a file: leave the folder out",
+        })
+        .optional()
+        .describe("Base names of the files that this source describes, such as orders*.csv."),
+      action: oneOf(ACTION_NAMES as readonly [ActionName, ...ActionName[]]) // there are some
+        .optional()
+        .describe("The action of every row, where columns are named like fields."),
+      csv: csv.optional().describe("How the file is written, where it should not be detected."),
+      rows: text("a key")
+        .optional()
+        .describe("The list of rows in a JSON file that is an object, such as data or result.items."),
+      allowEmpty: oneOf(["true", "false"])
+        .meta({ [SOURCE_TEXT]: true })
+        .optional()
+        .describe("A file of 0 bytes is an input without rows (false)."),
+      zone: zone.optional().describe("Time zone of local times."),
+      clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
+      key: texts("a template or a list of templates")
+        .optional()
+        .describe("What makes two rows the same action, instead of its time or content."),
+      columns: mapOf(texts("a column or a list of columns"))
+        .optional()
+        .describe("Own names for columns: the first present of a list, Name#2, or a position."),
+      lookup: mapOf(
+        z.strictObject(
+          {
+            file: text("a file"),
+            /** Column of the file → template over the row. All must be equal. */
+            where: mapOf(text("a template")),
+            csv: csv.optional(),
+            /** What a row without a match means; `error` where it is not said. */
+            missing: oneOf(["error", "empty"]).optional(),
+          },
+          { error: needs("{file: ..., where: {Column: template}}") },
+        ),
+      )
+        .optional()
+        .describe("Other files whose columns are joined by key."),
+      expect: mapOf(values).optional().describe("Values that a column must have; anything else is a problem."),
+      skip: z
+        .record(z.string(), values, { error: needs("one map: a row is skipped that any of its columns names") })
+        .optional()
+        .describe("Values of columns whose rows are known to give nothing."),
+      fillDown: texts("a column or a list of columns")
+        .optional()
+        .describe("Columns whose blank cells take the value of the row above."),
+      optional: z
+        .array(text("a key of JSON rows"))
+        .optional()
+        .describe("Keys and lists of JSON rows that a whole file may lack."),
+      each: each.optional().describe("One row becomes several."),
+      fields: fields.optional().describe("Values used by every action that accepts the field."),
+      actions: actions.optional().describe("The actions that a row gives, in this order."),
+    },
+    { error: needs("a map") },
+  )
+  .superRefine(({ action, actions, ...rules }, context) => {
+    const refuse = (key: string, message: string) => context.addIssue({ code: "custom", path: [key], message });
+    if (actions === undefined)
+      for (const key of NEEDS_ACTIONS.filter((each) => rules[each] !== undefined))
+        refuse(key, "needs actions: list what each row gives, such as actions: [soldTicket: {}]");
+    else if (action !== undefined)
+      refuse("action", "stands beside actions, and is for columns named like fields: keep one");
+  });
 
 /** One entry of `sources`. Texts are as they stand in the file; paths of lookup files are absolute. */
 export type SourceConfig = DeepReadonly<z.output<typeof sourceSchema>>;

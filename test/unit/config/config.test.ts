@@ -305,6 +305,7 @@ sources:
   orders:
     lookup: {o: {file: orders.csv, where: {A: "{B}"}}}
     fields: {price: 012.50}
+    actions: [soldTicket: {}]
 `;
 
   test("paths are relative to the file that names them, and ~/ is the home directory", async () => {

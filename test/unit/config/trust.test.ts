@@ -8,7 +8,8 @@ import { makeContext, openField, processedBy, verbs } from "../../support/contex
 import { openFolders } from "./folders.ts";
 
 const live = (more: string): string => `environments:\n  live: {baseUrl: https://api.example.com, ${more}}\n`;
-const LOOKUP = (file: string): string => `sources: {s: {lookup: {o: {file: "${file}", where: {A: "{B}"}}}}}\n`;
+const LOOKUP = (file: string): string =>
+  `sources: {s: {lookup: {o: {file: "${file}", where: {A: "{B}"}}}, actions: [scannedTicket: {}]}}\n`;
 
 /** Everything that a lying config may not name, and what is said of it. */
 const HOSTILE: readonly (readonly [string, string, string])[] = [

@@ -139,19 +139,11 @@ test.each<[string, string, string, RegExp, RegExp?]>([
     /trait/,
   ],
   [
-    "action beside actions",
-    `action: soldTicket\n${fields('{ticketId: "{ID}"}')}`,
-    "sources.orders.action",
-    /beside actions/,
-  ],
-  [
     "a field that its action needs",
     "actions: [newEvent: {fields: {currency: EUR}}]",
     "sources.orders.actions[0].newEvent",
     /has no rule for eventId/,
   ],
-  ["fields without actions", "fields: {ticketId: '{ID}'}", "sources.orders.fields", /needs actions/],
-  ["fillDown without actions", "fillDown: ID", "sources.orders.fillDown", /needs actions/],
 ])("%s", (_what, yaml, path, message, hint) => {
   const error = errorOf(sourceOf(yaml));
   expect(error.path).toBe(path);
@@ -190,6 +182,9 @@ test.each([
     fields('{ticketId: t, orderTime: {from: "{Total}", rollover: "25:00"}}'),
     "a time of day",
   ],
+  ["action beside actions", `action: soldTicket\n${fields("{ticketId: t}")}`, "stands beside actions"],
+  ["fields without actions", "fields: {ticketId: t}", "needs actions"],
+  ["fillDown without actions", "fillDown: ID", "needs actions"],
 ])("%s is refused by the schema of the config", (_what, yaml, message) => {
   expect(() => sourceOf(yaml)).toThrow(message);
 });
