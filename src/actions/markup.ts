@@ -4,7 +4,8 @@
 export const CODINGS = ["html", "escapes"] as const;
 export type Coding = (typeof CODINGS)[number];
 
-const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}\d?));/gi;
+/** As on a page, a number may lack its semicolon. */
+const ENTITY = /&(?:#(\d{1,7}(?=;)|\d{3,7});?|#x([\da-f]{1,6});?|([a-z]{2,8}\d?);)/gi;
 const TAG =
   /<\/?(?:a|b|big|code|del|em|font|i|img|ins|mark|s|script|small|span|strong|style|su[bp]|u)(?:\s[^<>]*)?\/?>|<!\[CDATA\[|\]\]>/gi;
 /** Behind one of these a page begins a new line. */

@@ -24,7 +24,7 @@ export function markupIn(text: string): Markup | undefined {
   });
   const [first] = codings;
   if (first !== undefined) {
-    const [found = ""] = (first === "html" ? /&[#\w]+;|<[^>]*>/ : /\\(?:u\w{4}|.)/).exec(text) ?? [];
+    const [found = ""] = (first === "html" ? /&(?:#\w+;?|\w+;)|<[^>]*>/ : /\\(?:u\w{4}|.)/).exec(text) ?? [];
     return { found, decoded, codings };
   }
   // An address is written with percents.

@@ -86,6 +86,8 @@ const lostLetter: Find = (text) => {
     : damaged(`holds ${cleanText(word, 40)}, with a question mark for a letter`, ENCODING);
 };
 
+/** UTF-8 that was read as windows-1250: `SofĂ­a`, `ÄŚeská`, `DvoĹ™Ăˇk`. */
+const CENTRAL_EUROPEAN = "(?<=\\p{Ll})Ă|[ĂÄĹ][\u00adŚŤŹśťźˇ˘˙ŁĄ˛łą˝ľżĽŻ]|Ĺ™";
 /** UTF-8 that was read as windows-1251. */
 const CYRILLIC = "[РС][Ђ-ЏђѓєіїјљњћќўџґҐЁёІ№‚„…†‡€‰‹‘’“”•–—™›\u00a0-\u00bf]";
 /**
@@ -96,9 +98,11 @@ const OTHER_ALPHABET = new RegExp(
   [
     "(?:(?!(\\p{L})\\1{2})[À-ÖØ-öø-ÿ]){4}", // Çèìíèé
     "Ý(?=stanbul|zmir)|(?<=\\p{L})þ(?!\\p{L})", // Kýþ
-    "(?<=\\p{L})[¡¢¤¥¦§¨©¬¯±³´¶¸¹¼½¾¿„Ÿ](?=\\p{Ll})|£(?=\\p{Ll})", // ó³ty, £ód, H„nde, MŸnchen
+    "(?<=\\p{L})[¡¢¤¥¦§¨©¬¯±³´¶¸¹¼½¾¿‚„†‡ˆ‰Ÿ](?=\\p{Ll})|£(?=\\p{Ll})", // ó³ty, £ód, H„nde, No‰l, MŸnchen
+    "(?<=^[^“”„]*\\p{L})”(?=\\p{Ll}[^“”]*$)|(?<=\\p{Ll})‚(?=$)", // K”ln, Caf‚
     "(?<=\\p{Ll})[À-ÖØ-ÞŠŽŸ](?!\\p{L})", // CafŽ
     "(?<=\\p{L})[\\u2500-\\u259f]|ƒ\\S{1,2}ƒ", // K├Âln; ƒRƒ“ƒT (Japanese)
+    CENTRAL_EUROPEAN,
     `${CYRILLIC}${CYRILLIC}`, // РљРѕРЅ
   ].join("|"),
   "u",

@@ -14,7 +14,7 @@ import { type Columns, type EachNames, namesOf } from "./names.ts";
 import type { Names, Read } from "./scope.ts";
 import type { ActionConfig, EachConfig, SourceAction, SourceConfig } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
-import { compileTemplate, firstFilled } from "./template.ts";
+import { compileTemplate, firstFilled, templatesOf } from "./template.ts";
 import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import {
   compileExpect,
@@ -22,6 +22,7 @@ import {
   compileWhen,
   type Expectation,
   type Looked,
+  ownerOf,
   type Skip,
   uniqueLooks,
   type When,
@@ -109,7 +110,7 @@ export function compileSource(settings: SourceSettings): Program {
   faults.throwAny();
   const looked = rules.flatMap((rule) => rule.looked);
   const ofTickets = rules.filter(({ action }) => actionSpec(action).about === "ticket");
-  const watched = watchedColumns(looked, lookupNames.keys(), [...skips, ...expectations]);
+  const watched = watchedColumns(looked, lookupNames.keys(), skips, expectations);
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
     watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)]),
@@ -233,9 +234,14 @@ function countOf(each: EachConfig | undefined): string | undefined {
   return "path" in each ? `{${each.path}.length}` : undefined;
 }
 
+/** That of the row itself: the event of an item of an action's own `each` is known by that action alone. */
 function compileEvent(source: Source): Read | undefined {
   const rule = source.config.fields?.eventId;
-  if (rule === undefined) return undefined;
+  if (
+    rule === undefined ||
+    (source.each === undefined && templatesOf(rule).some((template) => ownerOf(template) !== "row"))
+  )
+    return undefined;
   const path = [...source.path, "fields", "eventId"];
   return compileFieldRule("eventId", rule, contextOf("soldTicket", namesWithin(source), source), path).read;
 }

@@ -73,7 +73,8 @@ export const MAPPING_RULES = rulesOf("error", {
   },
   "value-not-named": {
     severity: "warn",
-    reason: "A column that a when compares holds a value that no when, skip or expect of the source names.",
+    reason:
+      "A column that a when compares holds a value that no when, skip or expect of the source names; or one that a skip or a not names is written otherwise.",
     example: "when: {checkin: yes} for checkin = ja",
   },
   "fill-down-empty": {

@@ -26,6 +26,8 @@ export interface WatchedColumn {
 /** The rows that hold a value which is named nowhere. */
 interface Strange {
   readonly line: number;
+  /** The value that is named and differs from it in case, blanks and signs only. */
+  readonly near: string | undefined;
   rows: number;
   /** The last of them: a row may be read for several actions. */
   lastRow: number;
@@ -84,11 +86,12 @@ export class ValueWatch {
   /** The problems about all rows of a file. */
   problems(fileName: string): readonly FileProblem[] {
     const tallies = this.#tallies;
-    const isFamiliar = this.#fits || tallies.length === 0 || tallies.some((tally) => tally.isFamiliar);
+    const deciding = tallies.filter(({ column }) => column.isTested || column.takesOthers);
+    const isFamiliar = this.#fits || deciding.length === 0 || deciding.some((tally) => tally.isFamiliar);
     const isLost = this.#rows > 0 && !isFamiliar;
     return [
       ...tallies.flatMap((tally) => tally.notNamed(fileName)),
-      ...(isLost ? [nothingMapped(this.#rows, tallies)] : []),
+      ...(isLost ? [nothingMapped(this.#rows, deciding)] : []),
     ];
   }
 }
@@ -99,7 +102,7 @@ class ValueTally {
   #metAny = false;
   readonly #strange = new Map<string, Strange>();
   /** Rows whose values are too many to keep. */
-  readonly #beyond: Strange = { line: 0, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+  readonly #beyond: Strange = { line: 0, near: undefined, rows: 0, lastRow: 0, lost: 0, digests: 0n };
   #last: string | undefined;
 
   constructor(column: WatchedColumn) {
@@ -120,12 +123,12 @@ class ValueTally {
     strange.lastRow = scope.row;
     strange.rows += 1;
     if (!gave) strange.lost += 1;
-    if (this.#isOpen(value)) strange.digests = BigInt.asUintN(64, strange.digests + scope.digest);
+    if (this.#isOpen(value, strange)) strange.digests = BigInt.asUintN(64, strange.digests + scope.digest);
   }
 
   #add(value: string, line: number): Strange {
     if (this.#strange.size >= MOST_KEPT) return this.#beyond;
-    const strange = { line, rows: 0, lastRow: 0, lost: 0, digests: 0n };
+    const strange = { line, near: this.#nearTo(value), rows: 0, lastRow: 0, lost: 0, digests: 0n };
     this.#strange.set(value, strange);
     return strange;
   }
@@ -135,21 +138,27 @@ class ValueTally {
     return this.column.takesOthers || this.#metAny;
   }
 
-  /** Whether the source should name a value and does not. An empty cell is not a value. */
-  #isOpen(value: string): boolean {
-    return this.column.isTested && value !== "";
+  #nearTo(value: string): string | undefined {
+    const spelling = foldSpelling(value);
+    return spelling === "" ? undefined : [...this.column.named].find((name) => foldSpelling(name) === spelling);
+  }
+
+  /**
+   * Whether the source should name a value and does not: where a condition takes only some, and where it seems to mean one
+   * that is written otherwise. An empty cell is not a value.
+   */
+  #isOpen(value: string, { near }: Strange): boolean {
+    return near !== undefined || (this.column.isTested && value !== "");
   }
 
   notNamed(source: string): readonly FileProblem[] {
-    const { label, named } = this.column;
-    const open = byRows([...this.#strange].filter(([value]) => this.#isOpen(value)));
+    const { label } = this.column;
+    const open = byRows([...this.#strange].filter(([value, strange]) => this.#isOpen(value, strange)));
     if (open.length === 0) return [];
-    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line }]) => {
-      const spelling = foldSpelling(value);
-      const meant = [...named].find((name) => name !== "" && foldSpelling(name) === spelling);
-      const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+    const shown = open.slice(0, MOST_SHOWN).map(([value, { rows, line, near }]) => {
+      const meant = near === undefined ? "" : `; did you mean ${quoted(near)}?`;
       const place = lineText(source, line);
-      return `${quoted(value)} (${rows === 1 ? place : `${rows} times, first in ${place}`}${near})`;
+      return `${quoted(value)} (${rows === 1 ? place : `${rows} times, first in ${place}`}${meant})`;
     });
     const more = open.length - shown.length;
     const others = this.#beyond.rows === 0 || more === 0 ? andMore(more) : ` and more than ${more} others`;
@@ -167,7 +176,8 @@ class ValueTally {
 
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
-    const { label, named, isOfItem, ownEach } = this.column;
+    const { label, named, isOfItem, ownEach, isTested } = this.column;
+    if (!isTested) return "Such rows are taken as any other. Where they should not be, name the values as the file writes them.";
     const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];

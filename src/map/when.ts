@@ -55,7 +55,7 @@ function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
 }
 
 /** What the names of a column or template are read from. */
-function ownerOf(label: string): Naming["of"] {
+export function ownerOf(label: string): Naming["of"] {
   const heads = headsIn(label);
   return (["item", "outer"] as const).find((head) => heads.includes(head)) ?? "row";
 }
@@ -175,28 +175,32 @@ export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: Rul
     return { label, of: "row", cell: compileColumn(label, names, [...path, label]), named: [...values], values };
   });
 
-/** The columns that conditions compare, whatever gives them: the file, a lookup, an item of `each`; `more` names values of them. */
+/**
+ * The columns that conditions compare or `skip` names, whatever gives them: the file, a lookup, an item of `each`.
+ *
+ * @param expectations - name values of them.
+ */
 export function watchedColumns(
   looked: readonly Looked[],
   lookups: Iterable<string>,
-  more: readonly Naming[] = [],
+  skips: readonly Skip[] = [],
+  expectations: readonly Expectation[] = [],
 ): readonly WatchedColumn[] {
   const added = new Set(["n", "item", "outer", ...lookups]);
   const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
-  const columns = Map.groupBy(
-    looked.filter(({ label }) => compared.has(label)),
-    ({ label }) => plainName(label),
-  );
-  return [...columns].flatMap(([label, looks]) => {
-    const [first] = looks;
+  const looks = looked.filter(({ label }) => compared.has(label));
+  const columns = Map.groupBy<string, Naming>([...looks, ...skips], ({ label }) => plainName(label));
+  return [...columns].flatMap(([label, naming]) => {
+    const [first] = naming;
     if (first === undefined) return [];
-    const naming = [...looks, ...more.filter((each) => plainName(each.label) === label)];
+    const ofColumn = looks.filter((look) => plainName(look.label) === label);
+    const all = [...naming, ...expectations.filter((each) => plainName(each.label) === label)];
     return {
       label,
       read: first.cell,
-      named: new Set(naming.flatMap(({ named }) => named)),
-      takesOthers: looks.some(({ takesOthers }) => takesOthers),
-      isTested: looks.some(({ takesOthers }) => !takesOthers),
+      named: new Set(all.flatMap(({ named }) => named)),
+      takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
+      isTested: ofColumn.some(({ takesOthers }) => !takesOthers),
       isOfItem: headsIn(first.label).some((head) => added.has(head)),
     };
   });

@@ -12,6 +12,7 @@ const rulesOf = (eventName: string) =>
 test.each([
   ["Rock &amp; Roll &#8211; Winter", ["html"], "Rock & Roll – Winter"],
   ["Caf&eacute; &Uuml;ber&#x20;&szlig;", ["html"], "Café Über ß"],
+  ["Caf&#xE9 &#252ber", ["html"], "Café über"],
   ["<b>Night</b><br />of <a href='x'>it</a>", ["html"], "Night of it"],
   ["<p>Gala</p><p>Night</p>", ["html"], "Gala Night"],
   ["<![CDATA[Gala]]><script>x</script>", ["html"], "Galax"],
@@ -33,6 +34,7 @@ test.each([
   "100% Techno",
   "C:\\new",
   "R&B; Soul",
+  "The &#1 Night",
   "https://shop.example/?a=1&b=%20",
 ])("%s holds none", (text) => {
   expect(markupIn(text)).toBeUndefined();
@@ -53,6 +55,13 @@ test.each([
   "GrŸ§e",
   "MŸnchen",
   "H„nde",
+  "K”ln",
+  "Caf‚",
+  "No‰l",
+  "SofĂ\u00ada",
+  "GonzĂĄlez",
+  "ÄŚeskĂˇ",
+  "DvoĹ™Ăˇk",
   "K├Âln",
   "ƒRƒ“ƒT[ƒg",
   "РљРѕРЅС†РµСЂС‚",

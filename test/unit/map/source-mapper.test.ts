@@ -551,6 +551,17 @@ actions:
     ]);
   });
 
+  test("the event of its items is a field of the source as any other", () => {
+    const yaml = `fields: {eventId: "{item.event}", ticketId: "{item.code}"}
+actions:
+  - soldTicket: {each: {path: lines}, fields: {userId: "{buyer}", price: "1"}}`;
+    const source = { name: "s", config: sourceOf(yaml) };
+    const mapper = createMapper({ fileName: "x.ndjson", source });
+    const row = json('{"buyer":"u","lines":[{"event":"e1","code":"a"},{"event":"e2","code":"b"}]}');
+    expect(actionsOf([mapper.map(row)])).toMatchObject([{ data: { eventId: "e1" } }, { data: { eventId: "e2" } }]);
+    expect(mapper.problemsOfFile()).toEqual([]);
+  });
+
   test.each(["each: {path: lines}", ""])("a when that names its items is judged for each of them (%s)", (ofSource) => {
     const list = ofSource === "" ? "tickets" : "item.tickets";
     const action = (when: string) => `{each: {path: ${list}}, when: ${when}, fields: {ticketId: "{item.code}"}}`;

@@ -53,6 +53,21 @@ describe("a value that no condition names", () => {
     expect(named('expect: {"{checkin}": ["yes", ja, "no"]}')).toEqual([]);
   });
 
+  test.each([
+    ["skip", "skip: {Status: [refunded]}\nactions: [{soldTicket: {}}]"],
+    ["not", "actions: [{soldTicket: {when: {Status: {not: refunded}}}}]"],
+  ])("but one that differs from it in case only is reported, as its rows are taken: %s", (_, yaml) => {
+    const csv = "ID,Status\na,paid\nb,Refunded\nc,refunded\n";
+    expect(saidOf(`${FIELDS}\n${yaml}`, csv)).toMatchObject([
+      {
+        rule: "value-not-named",
+        field: "Status",
+        message: 'No when, skip or expect names "Refunded" (line 3; did you mean "refunded"?).',
+        hint: expect.stringMatching(/^Such rows are taken as any other\./),
+      },
+    ]);
+  });
+
   test("is none beside a number with which amounts are compared", () => {
     const yaml = `${FIELDS}
 actions:
