@@ -7,6 +7,9 @@ export const NO_VALUE = String.raw`NULL|null|\(null\)|\\N|NaN|nan|undefined|\[ob
 /** What may be said of a ticket, but names none; a mark alone stands for none in exports. */
 const NO_ID = String.raw`N\/A|n\/a|None|TRUE|True|true|FALSE|False|false|[-\u2010-\u2015\u2212._?*/\\\u2026]+`;
 
+/** What databases and programs write for no time: `0000-00-00 00:00:00`, `-0001-11-30`, `0001-01-01T00:00:00`, `01.01.1753`. */
+export const NO_TIME = /^(?:-?000[01]-|(?:1753|1900)-01-01|1899-12-3[01]|0?1[./-]0?1[./-](?:0001|1753|1900))/;
+
 /** What a script did not fill in; %C3%BC is text as URLs have it. */
 export const PLACEHOLDER = /\{\{[^{}]*\}\}|\$\{[^{}]*\}|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])/;
 
@@ -22,6 +25,12 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
     ),
     by: "spreadsheet",
     hint: "Export again, and don't open and save the file in a spreadsheet.",
+  },
+  {
+    // 1-2 as the second of January.
+    form: /^(?:0?[1-9]|[12]\d|3[01])(?:-|\. ?)(?:Jan|Feb|Mar|Mär|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)\.?$/,
+    by: "spreadsheet",
+    hint: "Export again with the ids as text, and don't open and save the file in a spreadsheet.",
   },
   {
     // Signs that keep a cell from being a number or a formula: ="007", '007; or an export that quotes twice.
@@ -44,7 +53,7 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
 ];
 
 /** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */
-const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-[\w-]*)$/;
+const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-(?![A-Z][a-z]{2}$)[\w-]*)$/;
 
 /** What spreadsheets and scripts write in place of an id: several tickets may share it, or no other export has it. */
 export function mangled(id: string): { readonly what: string; readonly hint: string } | undefined {

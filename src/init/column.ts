@@ -1,9 +1,11 @@
 /** What the cells of one column show, looked at once. Evidence, not decisions. */
 
 import type { ExactNumber } from "../actions/exact-number.ts";
+import { NO_TIME } from "../actions/mangled.ts";
 import { formOf } from "../actions/marks.ts";
 import { readIso } from "../actions/times.ts";
 import { compileAmount } from "../map/amount.ts";
+import { latinDigits } from "../map/latin-digits.ts";
 import { isDateFormat, likelyTimes, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
 import { namesZone } from "../map/time-format.ts";
 import { isIdName, says } from "./header-words.ts";
@@ -73,12 +75,14 @@ export function columnOf(name: string, index: number, texts: readonly string[]) 
   const cells: Cells = { name, index, rows, filled, values };
   const all = [...values.keys()];
   const distinct = new Set(all.map(idForm)).size;
-  const times = timesOf(cells);
-  const amounts = times === undefined ? amountsOf(cells) : undefined;
+  const latin = withLatinDigits(cells);
+  const noTime = all.filter((text) => NO_TIME.test(text));
+  const times = timesOf(withoutValues(latin, noTime));
+  const amounts = times === undefined ? amountsOf(latin) : undefined;
   const isMoney =
     amounts !== undefined &&
-    (amounts.signs.length > 0 || areMost(cells, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text)));
-  const isNumber = areMost(cells, (text) => COUNT.test(text));
+    (amounts.signs.length > 0 || areMost(latin, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text)));
+  const isNumber = areMost(latin, (text) => COUNT.test(text));
   const lists = all.filter((text) => LIST.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text));
   const holdsLists = lists.length > 0 && lists.length * 20 >= values.size;
   const saysSeveral = areMost(cells, isSeveral);
@@ -91,10 +95,12 @@ export function columnOf(name: string, index: number, texts: readonly string[]) 
     isUnique: distinct === rows,
     /** Undefined where they are no times. */
     times,
+    /** Texts among the times by which there is none: `0000-00-00 00:00:00`. */
+    noTime: times === undefined ? [] : noTime,
     /** What they are the times of, by the name. */
     timeKind: timeKindOf(name),
     /** Whether they are times, or may be although no format reads them. */
-    mayBeTime: times !== undefined || (!isMoney && !isNumber && looksLikeTime(cells)),
+    mayBeTime: times !== undefined || (!isMoney && !isNumber && looksLikeTime(latin)),
     /** Undefined where they are no amounts. */
     amounts,
     /** Amounts that could be nothing else: with a sign, or two decimals. */
@@ -112,6 +118,21 @@ export function columnOf(name: string, index: number, texts: readonly string[]) 
     /** A status has few values, none of them times or amounts; in a short file their number says nothing. */
     hasFewValues: isText && values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2),
   };
+}
+
+function withLatinDigits(cells: Cells): Cells {
+  const values = new Map<string, number>();
+  for (const [text, times] of cells.values) {
+    const latin = latinDigits(text);
+    values.set(latin, (values.get(latin) ?? 0) + times);
+  }
+  return { ...cells, values };
+}
+
+/** As if they were empty. */
+function withoutValues(cells: Cells, texts: readonly string[]): Cells {
+  const values = new Map([...cells.values].filter(([text]) => !texts.includes(text)));
+  return { ...cells, values, filled: cells.filled - cellsThat(cells, (text) => texts.includes(text)) };
 }
 
 /** Ids are compared in one form: `007` is `7`. A longer text is none. */
@@ -146,6 +167,7 @@ const BARE_TIMES: readonly (readonly [Times["kind"], format: string, RegExp, nee
   // From 2014 to 2034.
   ["unix", "unix", /^(?:1[4-9]\d|20[0-3])\d{7}$/],
   ["unix", "unix-ms", /^(?:1[4-9]\d|20[0-3])\d{10}$/],
+  ["unix", "unix-ms", /^\/Date\(\d{13}(?:[+-]\d{4})?\)\/$/],
   // From 2000 to 2039.
   ["serial", "spreadsheet", /^(?:3[7-9]|4\d|50)\d{3}(?:[.,]\d+)?$/, true],
   ["date", "yyyyMMdd", /^20[0-3]\d[01]\d[0-3]\d$/, true],

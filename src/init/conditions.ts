@@ -9,7 +9,7 @@ import type { Roles } from "./roles.ts";
 import { isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
 import { namesLoss } from "./time-words.ts";
-import { ask, type Data, type Entry, type Line, oneOrItems, oneOrMore, valuesText } from "./yaml.ts";
+import { ask, type Data, type Entry, inner, type Line, oneOrItems, oneOrMore, valuesText } from "./yaml.ts";
 
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
@@ -42,6 +42,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
   const isStatus =
     isState ||
+    (isSale && isFlag && says(name, "test")) ||
     (isFlag && saysLoss && !namesOther) ||
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
@@ -111,10 +112,18 @@ export function actionsOf(
     );
     return [actionEntry(action, note, whenLines(tests), fields)];
   }
-  // Of several statuses the surest says whether there was a sale.
-  const sold = status.slice(0, 1).map((column) => whichOf(column, "a sale", ". What is cancelled later was sold, too"));
+  // Of several statuses the surest says whether there was a sale, and each may say that it was a test.
+  const isTest = ({ name }: Column): boolean => says(name, "test");
+  const states = status.filter((column) => !isTest(column));
+  const sold = [
+    ...states.slice(0, 1).map((column) => whichOf(column, "a sale", ". What is cancelled later was sold, too")),
+    ...status.filter(isTest).map((column) => whichOf(column, "a sale", "; a test is none")),
+  ];
   const when = refund === undefined ? whenLines(sold) : whenLines([...sold, refund.sold], "guess: a refund is no sale");
-  return [actionEntry(action, note, when, fields), ...lossOf({ ...deciding, status }, roles, refund?.back, ofTime)];
+  return [
+    actionEntry(action, note, when, fields),
+    ...lossOf({ ...deciding, status: states }, roles, refund?.back, ofTime),
+  ];
 }
 
 /** What a column must hold. */
@@ -125,7 +134,10 @@ const whenLines = (tests: readonly Test[], note?: string): readonly Entry[] =>
 
 /** Asks which values of a column mean something. */
 function whichOf(column: Column, what: string, hint = ""): Test {
-  const how = column.filled < column.rows ? "[one, other], {empty: true} or {empty: false}" : "[one, other]";
+  const { filled, rows, noTime } = column;
+  const none = ["", ...noTime].map((text) => `'${text}'`).join(", ");
+  const orEmpty = filled < rows ? ", {empty: true} or {empty: false}" : "";
+  const how = `[one, other]${noTime.length === 0 ? orEmpty : `, [${none}] or {not: [${none}]}`}`;
   return [column.name, ask(`the values of ${what}, such as ${how}, of ${valuesText(column)}${hint}`)];
 }
 
@@ -139,6 +151,13 @@ function refundTests({ status }: Deciding, roles: Roles): Readonly<Record<"sold"
   const name = roles.refund?.column.name;
   return name === undefined ? undefined : { sold: [name, { not: { below: "0" } }], back: [name, { below: "0" }] };
 }
+
+/** Which ticket a row gives back, where it has an id of its own and names that of another row. */
+const saleOf = ({ all, ticket }: Roles): Column | undefined =>
+  all.find(
+    ({ name, filled, rows, values }) =>
+      filled > 0 && filled < rows && name !== ticket?.name && [...values.keys()].every((id) => ticket?.values.has(id)),
+  );
 
 /** What may say in rows of sales that a ticket is no longer valid: a status, a mark, an amount that is given back. */
 function lossOf(
@@ -159,6 +178,8 @@ function lossOf(
   const doubt = `remove ${any.length === 1 ? "it" : "the lines"} where nothing says that a ticket is no longer valid`;
   // A refund is a row of its own.
   const time = mark.find(({ times }) => times !== undefined) ?? (refund && ofRow);
-  const fields = time === undefined ? [] : [timeRule(time, roles)];
+  const sale = refund && saleOf(roles);
+  const ofSale = sale && { key: "ticketId", value: inner(sale), note: "guess: it holds the ids of other rows" };
+  const fields = [...(ofSale === undefined ? [] : [ofSale]), ...(time === undefined ? [] : [timeRule(time, roles)])];
   return [actionEntry("invalidatedTicket", asked.length === 0 ? "guess: a refund" : doubt, [when], fields)];
 }

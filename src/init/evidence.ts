@@ -60,6 +60,8 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
     totals: totalsIn(header, trimmed.find(isOfTotals)),
     /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
     fillDown,
+    /** Without such: columns that are blank wherever another says the same as in the row above. */
+    mayFillDown: sample.lists === undefined && fillDown.length === 0 ? blanksBelow(usable, given) : [],
     /** What was looked at: `all 3 rows`. */
     allRows: allRowsText(rows.length, sample),
     /** Headers that another file has too. */
@@ -78,6 +80,21 @@ function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly str
   return header.filter(
     (name, at) => blocks.has(filledIn[at] ?? "") && !says(name, "price", "inAll") && !namesCount(name),
   );
+}
+
+/** Two columns at least that are filled in the first row of an order only, whose other rows have nothing but its name. */
+function blanksBelow(columns: readonly Column[], rows: Sample["rows"]): readonly string[] {
+  const filledIn = ({ index }: Column): string => rows.map((cells) => (cells[index] === "" ? "." : "x")).join("");
+  const keys = columns.filter(({ filled, distinct }) => filled === rows.length && distinct > 1 && distinct < filled);
+  const found = keys.map(({ index }) => {
+    const firsts = rows.map((cells, at) => (cells[index] === rows[at - 1]?.[index] ? "." : "x")).join("");
+    return columns.filter((column) => filledIn(column) === firsts && firsts.includes("."));
+  });
+  const [most = []] = found.sort((one, other) => other.length - one.length);
+  const isOther = ({ name, amounts }: Column): boolean =>
+    !(amounts !== undefined && says(name, "price", "inAll")) && !namesCount(name);
+  const names = most.filter(isOther).map(({ name }) => name);
+  return names.length > 1 ? names : [];
 }
 
 export const hasColumn = ({ header, lists = [] }: Evidence, name: string): boolean =>

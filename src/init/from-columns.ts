@@ -130,10 +130,13 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
   };
 }
 
-const blocksFilled = ({ fillDown }: Evidence): readonly Entry[] =>
-  fillDown.length === 0
-    ? []
-    : [{ key: "fillDown", value: fillDown, note: "guess: filled in the first row of a block only" }];
+function blocksFilled({ fillDown, mayFillDown }: Evidence): readonly Entry[] {
+  const key = "fillDown";
+  if (fillDown.length > 0) return [{ key, value: fillDown, note: "guess: filled in the first row of a block only" }];
+  if (mayFillDown.length === 0) return [];
+  const asked = `those of ${mayFillDown.join(", ")} in which a blank cell means the one above, as [one, other]; or remove this line`;
+  return [{ key, value: ask(asked) }];
+}
 
 const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
   totals === undefined ? [] : [{ key: "skip", value: totals, note: "a line of totals is no row" }];
@@ -141,7 +144,10 @@ const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
 /** A cloakroom fee would be sent as a ticket. */
 const goodsShown = ({ all }: Roles): readonly Comment[] =>
   all
-    .filter(({ name, hasFewValues, values }) => says(name, "goods") && hasFewValues && values.size > 1)
+    .filter(
+      ({ name, hasFewValues, holdsLists, values }) =>
+        says(name, "goods") && hasFewValues && !holdsLists && values.size > 1,
+    )
     .flatMap((goods) => {
       const out = goods.name.startsWith("item.") ? "leave them out by when" : "skip them";
       return comments(

@@ -83,6 +83,8 @@ const NAMES = {
   /** Also what begins or ends with such a stem: `Zahlungsstatus`, `Buchungszustand`; and yes or no to a loss. */
   status:
     /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state|cancell?ed|refunded|voided?|storniert|storno|erstattet|annulee?|remboursee?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/,
+  /** Whether it was tried out only. */
+  test: /^(?:is)?(?:test|tests|testmode|testing|livemode|sandbox|demo|dummy|testbestellung|testmodus|essai|prova|prueba|teste)$/,
   /** Whether it was sold, as a yes or no. */
   saleFlag:
     /^(?:paid|confirmed|bezahlt|bestatigt|paye|confirme|pagato|confermato|pagado|confirmado|pago|betaald|bevestigd)$/,
@@ -238,4 +240,11 @@ export function namesTickets(name: string): boolean {
 export function namesTicketList(path: string): boolean {
   const last = path.slice(path.lastIndexOf(".") + 1);
   return namesTickets(last) || TICKET_LIST.test(joinedWords(last));
+}
+
+/** `Ticket 1 Code`, `Attendee 2`: what it is called without its number; undefined of another name. */
+export function numberedTicket(name: string): string | undefined {
+  const [first = ""] = wordsOf(name);
+  const isOfTicket = /\d/.test(name) && (namesTickets(first) || namesTicketList(first));
+  return isOfTicket ? name.replace(/\d+/, "#") : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { currencyDigits } from "../actions/currencies.ts";
 import { divideAmount } from "../map/amount.ts";
+import { latinDigits } from "../map/latin-digits.ts";
 import { cleanText, quoted } from "../text.ts";
 import { type Column, MOST_WORDS, textIn } from "./column.ts";
 import { called } from "./find-columns.ts";
@@ -84,7 +85,10 @@ function priceOfOrder(price: Column, roles: Roles, quantity: Column | undefined)
   const shared = quantity === undefined ? sharedInOrders(price, roles) : undefined;
   if (shared !== undefined)
     return `${shared}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
-  const list = says(price.name, "perTicket") ? undefined : (roles.ticketLists ?? roles.items);
+  if (says(price.name, "perTicket")) return undefined;
+  const { numbered, ticketLists: list = roles.items } = roles;
+  if (numbered.length > 0)
+    return `a row may have ${numbered.length} tickets and one ${cleanText(price.name, 40)}. ${IF_EACH} the order, the export needs a column with the price of a ticket`;
   if (list === undefined) return undefined;
   const name = cleanText(list, 40);
   return `a row may have several ${name} and one ${cleanText(price.name, 40)}. ${IF_EACH} the order, divide it by {${name}.length}`;
@@ -132,7 +136,9 @@ function waysOf(column: Column, inHundredths: boolean, by: Column | undefined, k
   if (amounts === undefined) return [];
   const { signs, readings, example, words } = amounts;
   return readings.map(({ decimal, thousands, fits, example: read }) => {
-    const isPlain = signs.length === 0 && readings.length === 1 && decimal === "." && thousands === undefined;
+    const isLatin = [...values.keys()].every((text) => latinDigits(text) === text);
+    const isPlain =
+      isLatin && signs.length === 0 && readings.length === 1 && decimal === "." && thousands === undefined;
     const steps = {
       decimal: isPlain ? undefined : decimal,
       thousands,

@@ -4,7 +4,15 @@ import { fold } from "../actions/nearest.ts";
 import { type Column, textIn } from "./column.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Found, findIn } from "./find-columns.ts";
-import { isIdName, isIdOfOther, isOrderName, namesTicketList, namesTickets, says } from "./header-words.ts";
+import {
+  isIdName,
+  isIdOfOther,
+  isOrderName,
+  namesTicketList,
+  namesTickets,
+  numberedTicket,
+  says,
+} from "./header-words.ts";
 
 /** An export, with what its columns say of tickets. */
 export interface Roles extends Found {
@@ -14,6 +22,8 @@ export interface Roles extends Found {
   readonly repeated: Column | undefined;
   /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
   readonly ticketLists: string | undefined;
+  /** Columns for the first ticket of a row, the second, and so on; of one kind. */
+  readonly numbered: readonly Column[];
   /** Lists of JSON beside `items`. */
   readonly otherLists: readonly string[];
   /** Columns named like the number of tickets in a row, and holding one. */
@@ -43,12 +53,17 @@ export function rolesOf(evidence: Evidence): Roles {
   const quantities = isOneEach ? [] : numbers;
   const mayBeOrder = items === undefined && !(ticket !== undefined && isField(ticket)) && quantities.length > 0;
   const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
-  const holder = all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists);
+  const holder = all.find(
+    ({ name, times, holdsLists }) =>
+      times === undefined && holdsLists && (namesTickets(name) || (/(?:s|en)$/i.test(name) && namesTicketList(name))),
+  );
+  const numbered = numberedTickets(all);
   const roles: Roles = {
     ...found,
     ticket: repeated === undefined ? (different ?? ids.find(({ name }) => isIdName(name))) : undefined,
     repeated,
     ticketLists: ticket === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined,
+    numbered,
     otherLists,
     quantities,
     counts: [],
@@ -59,6 +74,15 @@ export function rolesOf(evidence: Evidence): Roles {
   const counts = countsIn(roles);
   const isCounted = roles.order !== undefined && roles.ticketLists === undefined && counts.length === 1;
   return { ...roles, counts, counted: isCounted ? counts[0] : undefined };
+}
+
+/** `Ticket 1 Code`, `Ticket 2 Code`: those with ids before those with names. */
+function numberedTickets(all: readonly Column[]): readonly Column[] {
+  const texts = all.filter(({ name, isNumber }) => !isNumber && numberedTicket(name) !== undefined);
+  const series = [...Map.groupBy(texts, ({ name }) => numberedTicket(name)).values()].filter(
+    ({ length }) => length > 1,
+  );
+  return series.find((columns) => columns.some(({ name }) => isIdName(name) || namesTickets(name))) ?? series[0] ?? [];
 }
 
 const isField = ({ name }: Column): boolean => fold(name) === "ticketid";

@@ -12,7 +12,13 @@ const NO_TICKET = "the id of the ticket: no column has such a name";
 
 /** The id of what is sold, which is different in every row. */
 export function soldTicket(roles: Roles): readonly Entry[] {
-  const { ticket, ticketLists, order, allRows, repeated } = roles;
+  const { ticket, ticketLists, numbered, order, allRows, repeated } = roles;
+  const [, second] = numbered;
+  if (second !== undefined)
+    return rule(
+      ask(`the id of the ticket: a row has several, in ${numbered.map(inner).join(", ")}`),
+      `give each its own soldTicket, with its ticketId and price, and when: {${cleanText(second.name, 40)}: {empty: false}}`,
+    );
   if (ticketLists !== undefined)
     return rule(
       ask(`the id of the ticket: ${cleanText(ticketLists, 40)} may have several in a row`),

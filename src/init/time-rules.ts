@@ -8,7 +8,7 @@ import { cleanText, quoted } from "../text.ts";
 import { areMost, type Column, textIn } from "./column.ts";
 import type { Evidence } from "./evidence.ts";
 import { called } from "./find-columns.ts";
-import { isIdName } from "./header-words.ts";
+import { isIdName, wordsOf } from "./header-words.ts";
 import type { Roles } from "./roles.ts";
 import { namesTime, type TimeKind } from "./time-words.ts";
 import { alsoText, ask, type Comment, type Entry, inner, type Line, namesText, oneOf } from "./yaml.ts";
@@ -183,9 +183,12 @@ function clockBeside(date: Column, { all }: Evidence): Column | undefined {
 
 /** Asks for the zone of the times that are used, where they are local. */
 export function zoneLines(used: readonly Column[]): readonly Entry[] {
-  const local = used.find(({ times }) => times === undefined || times.readings.some(({ isLocal }) => isLocal));
+  const locals = used.filter(({ times }) => times === undefined || times.readings.some(({ isLocal }) => isLocal));
+  const [local] = locals;
   if (local === undefined || local.filled === 0) return [];
   const name = cleanText(local.name, 40);
+  if (locals.every((column) => wordsOf(column.name).some((word) => word === "utc" || word === "gmt")))
+    return [{ key: "zone", value: "UTC", note: `guess: as ${name} says` }];
   return [
     { key: "zone", value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin`) },
   ];

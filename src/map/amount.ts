@@ -1,5 +1,6 @@
 /** Amounts as text, by their digits; no number is ever made of them. */
 
+import { latinDigits } from "./latin-digits.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
@@ -7,11 +8,11 @@ export const DECIMAL_MARKS = [".", ","] as const;
 export const GROUP_MARKS = [".", ",", " ", "'"] as const;
 
 /** What stands between groups, as a pattern. */
-const GROUP_PATTERNS = { ".": "\\.", ",": ",", " ": "[ \\u00a0\\u202f]", "'": "['’]" } as const;
+const GROUP_PATTERNS = { ".": "\\.", ",": "[,\\u066c]", " ": "[ \\u00a0\\u202f]", "'": "['’]" } as const;
 
 export interface AmountOptions {
   readonly decimal: (typeof DECIMAL_MARKS)[number] | undefined;
-  /** Between groups of three digits, or of two before the last three, as in India. */
+  /** Between groups of three digits, or of two before the last three, as in India. The Arabic mark is a comma. */
   readonly thousands: (typeof GROUP_MARKS)[number] | undefined;
   readonly signs: readonly string[];
   readonly path: RulePath;
@@ -39,7 +40,8 @@ export function compileAmount({
   // `12,-` has no decimals.
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(?:(\\d+)|[-\u2013\u2014]))?$`);
   const isPlain = new RegExp(`^\\d+(?:${literalPattern(point)}\\d+)?$`);
-  return (text) => {
+  return (written) => {
+    const text = latinDigits(written).replace(/\u066b/g, point);
     if (isPlain.test(text)) return point === "." ? text : text.replace(point, ".");
     let rest = text;
     let minus = "";

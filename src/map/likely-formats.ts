@@ -3,6 +3,7 @@
 import { isCurrency } from "../actions/currencies.ts";
 import type { ExactNumber } from "../actions/exact-number.ts";
 import { compileAmount } from "./amount.ts";
+import { latinDigits } from "./latin-digits.ts";
 import { compileTime } from "./time-format.ts";
 
 export const MARKS: readonly (
@@ -34,7 +35,16 @@ export function signsOf(text: string): readonly string[] {
 const DATES: readonly string[] = [
   ...["yyyy-MM-dd", "yyyy/M/d", "yyyy.M.d", "d.M.yyyy", "d.M.yy", "d/M/yyyy", "d/M/yy", "M/d/yyyy", "M/d/yy"],
   ...["d-M-yyyy", "M-d-yyyy", "d MMM yyyy", "d MMMM yyyy", "d. MMM yyyy", "d. MMMM yyyy", "d 'de' MMMM 'de' yyyy"],
-  ...["d-MMM-yyyy", "d-MMM-yy", "d/MMM/yyyy", "MMM d, yyyy", "MMMM d, yyyy", "EEE d MMM yyyy", "EEE, d MMM yyyy"],
+  ...[
+    "d-MMM-yyyy",
+    "d-MMM-yy",
+    "d/MMM/yyyy",
+    "d/MMM/yy",
+    "MMM d, yyyy",
+    "MMMM d, yyyy",
+    "EEE d MMM yyyy",
+    "EEE, d MMM yyyy",
+  ],
   ...["EEE MMM d yyyy", "EEE MMM d, yyyy", "EEEE, MMMM d, yyyy", "EEEE, d. MMMM yyyy", "EEEE d MMMM yyyy"],
   "yyyy'年'M'月'd'日'",
 ];
@@ -137,7 +147,7 @@ export function amountsThatRead(text: string): readonly string[] {
   const readings = readingsOf(text);
   return readings.flatMap(({ amount, decimal, thousands }, at) => {
     const marks = [
-      ...(decimal === "," ? ['decimal: ","'] : []),
+      ...(decimal === "," ? ['decimal: ","'] : latinDigits(text) === text ? [] : ['decimal: "."']),
       ...(thousands === undefined ? [] : [`thousands: ${JSON.stringify(thousands)}`]),
       ...(sign.length === 0 ? [] : [`sign: [${sign.join(", ")}]`]),
     ];

@@ -12,6 +12,7 @@ import {
 } from "../actions/times.ts";
 import { zoneOf } from "../actions/zones.ts";
 import { calendarNumber } from "./calendar-names.ts";
+import { latinDigits } from "./latin-digits.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
@@ -77,8 +78,9 @@ const SPREADSHEET_EPOCH = 25_569;
 const KEYWORDS: Readonly<Record<string, Parse>> = {
   iso: readIso,
   unix: readDigits,
+  /** Also as .NET writes it in JSON: `/Date(1795803303069)/`. */
   "unix-ms": (text) => {
-    const milliseconds = readDigits(text);
+    const milliseconds = readDigits(/^\/Date\((\d+)(?:[+-]\d{4})?\)\/$/.exec(text)?.[1] ?? text);
     return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : undefined;
   },
   /** Days since 1899-12-30, of a clock without a zone, to the nearest second. */
@@ -123,7 +125,8 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime {
       "Declare it for the source or the field, such as zone: Europe/Berlin.",
     );
   const toInstant = withRollover(options, instantIn(zone));
-  return (text) => {
+  return (written) => {
+    const text = latinDigits(written);
     let nearly: ReadTime;
     for (const { parse } of formats) {
       const time = parse(text, toInstant);

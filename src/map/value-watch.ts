@@ -177,7 +177,8 @@ class ValueTally {
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
     const { label, named, isOfItem, ownEach, isTested } = this.column;
-    if (!isTested) return "Such rows are taken as any other. Where they should not be, name the values as the file writes them.";
+    if (!isTested)
+      return "Such rows are taken as any other. Where they should not be, name the values as the file writes them.";
     const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];

@@ -1,5 +1,6 @@
 /** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
+import { NO_TIME } from "../actions/mangled.ts";
 import { decodeMarkup } from "../actions/markup.ts";
 import { nearest } from "../actions/nearest.ts";
 import { BEFORE_1970, TIME_FAULTS } from "../actions/times.ts";
@@ -154,7 +155,9 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone }: ValueContex
   const formats = steps.format === undefined ? DEFAULT_FORMATS : [steps.format].flat();
   const read = compileTime({ formats, path, zone: steps.zone ?? zone, rollover: steps.rollover });
   let looks = MOST_LOOKS;
-  const unreadable = (text: string) => {
+  const faultOf = (time: ReturnType<typeof read>, text: string) => {
+    if (typeof time === "number") return BEFORE_1970;
+    if (typeof time === "string") return TIME_FAULTS[time];
     looks -= 1;
     return {
       rule: "time-unreadable",
@@ -166,7 +169,7 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone }: ValueContex
     const time = read(text);
     if (typeof time === "object" || (typeof time === "number" && (time >= 0 || parsing !== "time")))
       return String(time);
-    const fault = typeof time === "number" ? BEFORE_1970 : time === undefined ? unreadable(text) : TIME_FAULTS[time];
+    const fault = NO_TIME.test(text) ? noTime(text) : faultOf(time, text);
     problems.push({
       rule: fault.rule,
       field: label,
@@ -177,6 +180,13 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone }: ValueContex
     return "";
   };
 }
+
+const noTime = (text: string) =>
+  ({
+    rule: "time-unreadable",
+    what: "is what databases write for no time",
+    hint: `Leave it out by map: {${JSON.stringify(text)}: ""}, else: "{…}" with the column; in a when, write {not: ["", ${JSON.stringify(text)}]} for {empty: false}.`,
+  }) as const;
 
 /** Whether it has a time of day: all whose names are words do. */
 const hasHours = (format: string): boolean => /[Hh]|^[a-z-]+$/.test(format);

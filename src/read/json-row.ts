@@ -47,7 +47,10 @@ export function toObjectRow(
       rule: "json-not-object",
       value: rawText(bytes),
       message: `A row is a JSON object, not ${typeof value === "string" ? "a text" : typeName(value)}.`,
-      hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
+      hint:
+        typeof value === "string" && /^\s*\{/.test(value)
+          ? "It is an object that was made text twice: write it as JSON once, such as by jq -r . FILE."
+          : 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
     });
   }
   if (duplicate !== undefined) {

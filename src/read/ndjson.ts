@@ -38,12 +38,21 @@ export class NdjsonParser implements RowParser {
 
   #rowOf(line: Buffer): Row {
     const row = toObjectRow(line.at(-1) === CR ? line.subarray(0, -1) : line, this.lineEnds + 1);
-    if (row.kind === "malformed" && !this.#sawRow && /^\s*(?:\[|\{\s*$)/.test(row.text))
-      throw new Failure("usage", `${this.#name} is one JSON document, not one object per line.`, {
-        hint: "Name it .json, or add --format json.",
-      });
+    if (row.kind === "malformed" && !this.#sawRow) this.#refuseDocument(row.text);
     this.#sawRow = true;
     return row;
+  }
+
+  /** @param line the first, which is no object. */
+  #refuseDocument(line: string): void {
+    if (/^\s*\{\s*$/.test(line))
+      throw new Failure("usage", `${this.#name} has an object over several lines, not one object per line.`, {
+        hint: "Write each on one line, such as by jq -c . FILE; if it is one object that holds a list, name it .json.",
+      });
+    if (!/^\s*\[/.test(line)) return;
+    throw new Failure("usage", `${this.#name} is one JSON document, not one object per line.`, {
+      hint: "Name it .json, or add --format json.",
+    });
   }
 }
 

@@ -173,6 +173,8 @@ describe("an id", () => {
     ["1.84E10", "Export the id as text"],
     ["1,001", "don't open and save the file in a spreadsheet"],
     ["12,345,678", "don't open and save the file in a spreadsheet"],
+    ["2-Jan", "Export again with the ids as text"],
+    ["03. Mrz", "Export again with the ids as text"],
   ])("that is %s looks mangled: %s", (id, hint) => {
     expect(onlyOf("soldTicket", { ...sale, ticketId: id })).toMatchObject({
       rule: "id-looks-mangled",

@@ -33,6 +33,7 @@ const DATES: readonly FormatSample[] = [
   ["d-MMM-yyyy", "27-Nov-2026"],
   ["d-MMM-yy", "27-Nov-26"],
   ["d/MMM/yyyy", "27/Nov/2026"],
+  ["d/MMM/yy", "27/Nov/26"],
   ["MMM d, yyyy", "Nov 27, 2026"],
   ["MMMM d, yyyy", "November 27, 2026"],
   ["EEE d MMM yyyy", "Fri 27 Nov 2026"],

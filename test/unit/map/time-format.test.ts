@@ -36,6 +36,9 @@ describe("a time format", () => {
     ["iso", "2026-01-15T10:05[Europe/Zurich]", "2026-01-15T09:05:00Z"],
     ["unix", "1756710902", "2025-09-01T07:15:02Z"],
     ["unix-ms", "1756710902999", "2025-09-01T07:15:02Z"],
+    ["unix-ms", "/Date(1756710902999+0200)/", "2025-09-01T07:15:02Z"],
+    ["yyyy-MM-dd HH:mm", "٢٠٢٦-١١-٢٧ ١٩:١٥", "2026-11-27T19:15:00Z"],
+    ["iso", "२०२६-११-२७T१९:१५:०३Z", "2026-11-27T19:15:03Z"],
   ])("%s reads %s", (format, text, expected) => {
     const read = timeIn([format], "UTC")(text);
     expect(typeof read === "number" ? iso(read) : read).toBe(expected);

@@ -41,10 +41,30 @@ describe("NDJSON", () => {
     expect(row?.kind === "object" && Object.getPrototypeOf(row.value)).toBe(Object.prototype);
   });
 
-  test.each(['[\n{"a":1}\n]', '[{"a":1}]', '{\n"a":1\n}'])("a document that is no NDJSON is refused: %j", (text) => {
+  test.each(['[\n{"a":1}\n]', '[{"a":1}]'])("a document that is no NDJSON is refused: %j", (text) => {
     expect(() => feed(new NdjsonParser("sales.ndjson"), text)).toThrow(
       "sales.ndjson is one JSON document, not one object per line.",
     );
+  });
+
+  // finos/datahelix#1650: neither .ndjson nor .json reads several of them.
+  test("an object over several lines is refused", () => {
+    expect(() => feed(new NdjsonParser("sales.ndjson"), '{\n"a":1\n}\n{\n"a":2\n}\n')).toThrow(
+      expect.objectContaining({
+        message: "sales.ndjson has an object over several lines, not one object per line.",
+        hint: expect.stringContaining("jq -c . FILE"),
+      }),
+    );
+  });
+
+  test("an object that was made text twice is named", () => {
+    const [row] = feed(new NdjsonParser(), '"{\\"a\\":1}"\n');
+    expect(row?.kind === "malformed" && row.problems).toMatchObject([
+      {
+        rule: "json-not-object",
+        hint: "It is an object that was made text twice: write it as JSON once, such as by jq -r . FILE.",
+      },
+    ]);
   });
 
   test.each([Number.POSITIVE_INFINITY, 300_000, 65_536])(
