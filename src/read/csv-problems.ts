@@ -15,17 +15,18 @@ export function faultRow(table: TableForm, row: Buffer, line: number, fault: Rec
       message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${rest}`,
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
-  const messages = {
-    bare: `${column} has a quote inside, but does not begin with one${where}.`,
-    "text-after": `${column} has text after its closing quote${where}.`,
-    "never-closed": `${column} begins with a quote that never closes${where}.`,
-  };
   return malformed(line, text, false, {
     rule: "csv-quotes",
-    message: `${messages[fault.kind]}${rest}`,
+    message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${rest}`,
     hint: quoteHint(table, text, fault),
   });
 }
+
+const QUOTE_FAULTS = {
+  bare: "has a quote inside, but does not begin with one",
+  "text-after": "has text after its closing quote",
+  "never-closed": "begins with a quote that never closes",
+};
 
 function quoteHint({ delimiter, dialect }: TableForm, text: string, { kind }: RecordFault): string {
   if (text.includes('\\"') && dialect?.escape === undefined)

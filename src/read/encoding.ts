@@ -3,11 +3,6 @@ import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { EMPTY, lineEndsIn } from "./row-bytes.ts";
 
-/** The bytes 0x80 to 0x9F of windows-1252 (WHATWG Encoding Standard), its five gaps as the control characters that decoders give. */
-const WINDOWS_1252_HIGH = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-
-const C1_CONTROLS = /[\u0080-\u009f]/g;
-
 /** The canonical name of an encoding label such as `latin1`. Throws a usage failure for an unknown one. */
 export function resolveEncoding(label: string): string {
   try {
@@ -93,35 +88,22 @@ function checkUtf8(options: DecodeOptions): ToUtf8 {
 }
 
 function transcode(options: DecodeOptions): ToUtf8 {
-  const decode = decoderOf(options.encoding);
+  const decoder = decoderOf(options.encoding);
   // Bytes without a character are decoded to U+FFFD, and those of many older encodings to control characters.
   const wrong = options.encoding.startsWith("utf-") ? /\ufffd/ : /[\u0080-\u009f\ufffd]/;
   return (block, isLast) => {
-    const text = decode(block, !isLast);
+    const text = decoder.decode(block, { stream: !isLast });
     const at = text.search(wrong);
     if (at !== -1) throw noCharacter(options, block, text.slice(0, at));
     return Buffer.from(text);
   };
 }
 
-type Decode = (block: Buffer, more: boolean) => string;
+const decoderOf = (encoding: string): TextDecoder => new TextDecoder(encoding, { ignoreBOM: true });
 
-function decoderOf(encoding: string): Decode {
-  if (encoding === "windows-1252") return windows1252;
-  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
-  return (block, more) => decoder.decode(block, { stream: more });
-}
-
-/** By hand: Node 22 decodes the bytes 0x80 to 0x9F as control characters. */
-function windows1252(block: Buffer): string {
-  const text = block.toString("latin1");
-  return isAscii(block)
-    ? text
-    : text.replace(C1_CONTROLS, (byte) => WINDOWS_1252_HIGH[byte.charCodeAt(0) - 0x80] ?? byte);
-}
-
-/** The bytes as text, for a message: invalid ones are replaced. */
-export const decodeForMessage = (bytes: Buffer, encoding: string): string => decoderOf(encoding)(bytes, false);
+/** The bytes as text, for a message: invalid ones are replaced. As a stream: otherwise Node 22 decodes windows-1252 wrongly. */
+export const decodeForMessage = (bytes: Buffer, encoding: string): string =>
+  decoderOf(encoding).decode(bytes, { stream: true });
 
 /** @param before what the block gives before the bytes that have no character. */
 function noCharacter({ encoding, name, lineEnds }: DecodeOptions, block: Buffer, before: string): Failure {

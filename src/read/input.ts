@@ -26,14 +26,14 @@ export interface OpenInputOptions extends BytesOptions {
 
 /** Opens an input and reads as far as its header. Throws a usage failure when it can't be used as a whole. */
 export async function openInput(file: InputFile, options: OpenInputOptions = {}): Promise<Input> {
-  const wanted = options.encoding === undefined ? "utf-8" : resolveEncoding(options.encoding);
+  const encoding = resolveEncoding(options.encoding ?? "utf-8");
   const source = await openBytes(file, options);
   try {
     const stored = source.blocks();
     const first = await stored.next();
     const head = first.done === true ? EMPTY : first.value;
     refuseOther(file, head);
-    const input = new Input(file, source, head, stored, wanted, options);
+    const input = new Input(file, source, head, stored, { ...options, encoding });
     await input.readHeader();
     return input;
   } catch (error) {
@@ -64,14 +64,13 @@ export class Input implements AsyncDisposable {
   #rows: Row[] = [];
   #hasEnded = false;
 
-  /** @param wanted what it is read in unless its beginning says better. */
+  /** @param head its first bytes, before the rest of them. */
   constructor(
     file: InputFile,
     source: ByteSource,
     head: Buffer,
     rest: AsyncGenerator<Buffer, void>,
-    wanted: string,
-    options: OpenInputOptions,
+    options: OpenInputOptions & { readonly encoding: string },
   ) {
     this.file = file;
     this.#source = source;
@@ -79,7 +78,7 @@ export class Input implements AsyncDisposable {
     // Rejects are UTF-8 and RFC 4180, whatever a source or a flag says of what they come from, and without a byte order mark too.
     const isRejects = showRejects(firstNames(head.toString("latin1")));
     const csv = isRejects ? { delimiter: options.csv?.delimiter } : options.csv;
-    this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
+    this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : options.encoding);
     const { encoding } = this;
     this.format = file.format === "detect" ? formatOf(decodeForMessage(head, encoding)) : file.format;
     const name = shownName(file);

@@ -8,6 +8,7 @@ import { isatty, ReadStream as TerminalStream } from "node:tty";
 import { promisify } from "node:util";
 import { errorCode, Failure } from "../failure.ts";
 import { shownName } from "./input-file.ts";
+import { EMPTY } from "./row-bytes.ts";
 
 const [openFd, closeFd, fstatFd] = [promisify(open), promisify(close), promisify(fstat)];
 
@@ -80,23 +81,20 @@ function opened(stream: Readable, signal: AbortSignal | undefined, watched: Watc
 }
 
 async function* blocksOf(stream: Readable, signal: AbortSignal | undefined): AsyncGenerator<Buffer, void> {
-  let gathered: Buffer[] = [];
-  let size = 0;
+  let gathered: Buffer = EMPTY;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer | string>) {
-      const bytes = Buffer.from(chunk);
-      gathered.push(bytes);
-      size += bytes.length;
-      if (size < LEAST_BLOCK_BYTES) continue;
-      yield Buffer.concat(gathered);
-      gathered = [];
-      size = 0;
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+      gathered = gathered.length === 0 ? bytes : Buffer.concat([gathered, bytes]);
+      if (gathered.length < LEAST_BLOCK_BYTES) continue;
+      yield gathered;
+      gathered = EMPTY;
     }
   } catch (cause) {
     signal?.throwIfAborted();
     throw cause;
   }
-  if (size > 0) yield Buffer.concat(gathered);
+  if (gathered.length > 0) yield gathered;
 }
 
 async function statAt(path: string): Promise<BigIntStats | undefined> {
