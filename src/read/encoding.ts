@@ -102,8 +102,10 @@ function transcode(options: DecodeOptions): ToUtf8 {
 const decoderOf = (encoding: string): TextDecoder => new TextDecoder(encoding, { ignoreBOM: true });
 
 /** The bytes as text, for a message: invalid ones are replaced. As a stream: otherwise Node 22 decodes windows-1252 wrongly. */
-export const decodeForMessage = (bytes: Buffer, encoding: string): string =>
-  decoderOf(encoding).decode(bytes, { stream: true });
+export function decodeForMessage(bytes: Buffer, encoding: string): string {
+  const decoder = decoderOf(encoding);
+  return decoder.decode(bytes, { stream: true }) + decoder.decode();
+}
 
 /** @param before what the block gives before the bytes that have no character. */
 function noCharacter({ encoding, name, lineEnds }: DecodeOptions, block: Buffer, before: string): Failure {
