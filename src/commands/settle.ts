@@ -92,7 +92,7 @@ function sayNothingToSettle(
     return;
   }
   const { chunk: settled, ...how } = before;
-  const said = `Chunk ${settled} of run ${run} was settled before, ${describeSettlement(how, localTimes())}.`;
+  const said = `Chunk ${settled} of run ${run} was ${describeSettlement(how, localTimes())}.`;
   if (before.decision === decision) info(said);
   else warn(`${said} Nothing was changed.`);
 }

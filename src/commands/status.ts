@@ -223,8 +223,7 @@ function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, 
     describeActions(summary.actions, counts.inFlight),
     ...chunks.map(describeChunk),
     ...settlements.map(
-      ({ chunk, ...how }) =>
-        `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
+      ({ chunk, ...how }) => `${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how, time)}`,
     ),
     ...(isSent && run.endedAt !== undefined ? [`took ${durationText(summary.durationMs)}`] : []),
     ...(run.exitCode ? [`exit ${run.exitCode}`] : []),

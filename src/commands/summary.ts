@@ -48,7 +48,14 @@ export function describeUnsentRows({ invalid, held }: RowCounts): string {
 export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): string =>
   whole === chunk ? `${chunk}` : `${chunk} (a part of chunk ${whole})`;
 
-/** `as sent by anna, 18 Jan 03:00: found by support` */
+const DECIDED: Readonly<Record<Settlement["decision"], string>> = {
+  sent: "settled as sent",
+  "not-sent": "settled as not-sent",
+  abandon: "closed",
+  pause: "paused",
+};
+
+/** `settled as sent by anna, 18 Jan 03:00: found by support` */
 export function describeSettlement(
   {
     decision,
@@ -58,5 +65,5 @@ export function describeSettlement(
   }: Pick<Settlement, "decision" | "who" | "at"> & { readonly reason?: string | null | undefined },
   time: ReturnType<typeof localTimes>,
 ): string {
-  return `as ${decision} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
+  return `${DECIDED[decision]} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }

@@ -51,11 +51,11 @@ test("what was processed in part is settled action by action, as the service too
   expect(head.exitCode).toBe(6);
   expect(await statesOf(rig)).toEqual(["answered", "settled", "in doubt", "planned", "planned"]);
   const again = await rig.run([...settle, "3", "--sent"]);
-  expect(again.stderr).toContain(`Chunk 5 of run ${run} was settled before, as sent by `);
+  expect(again.stderr).toContain(`Chunk 5 of run ${run} was settled as sent by `);
   expect(again.stderr).not.toContain("warning");
   const otherwise = await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "2", "--not-sent"]);
   expect(otherwise.stderr).toMatch(
-    /warning: Chunk 5 of run \S+ was settled before, as sent by .+: the first three are there\./,
+    /warning: Chunk 5 of run \S+ was settled as sent by .+: the first three are there\./,
   );
   expect(otherwise.stderr).toContain("Nothing was changed.");
   expect(await statesOf(rig)).toEqual(["answered", "settled", "in doubt", "planned", "planned"]);

@@ -79,7 +79,7 @@ describe("settle", () => {
       for (const _ of [1, 2]) expect((await rig.run(abandon)).exitCode).toBe(0);
       expect(await states(rig)).toBe("answered abandoned abandoned abandoned");
       const ended = await rig.run(["status", run, "--env", "playground"]);
-      expect(ended.stdout.match(/settled run as abandon by .*: for tonight/g)).toHaveLength(1);
+      expect(ended.stdout.match(/run closed by .*: for tonight/g)).toHaveLength(1);
       expect(ended.stdout).toContain(": abandoned\n");
       expect((await rig.run(["status", "--env", "playground"])).stdout).toMatch(/abandoned {2}4 /);
       expect(processedCount(rig)).toBe(5);
