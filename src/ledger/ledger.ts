@@ -547,8 +547,8 @@ export interface Notes {
   /** Of a night that entered nothing. */
   noteLearnt(learnt: Learnt): Promise<void>;
   output(path: string): Promise<Output | undefined>;
-  /** Of all machines. */
-  outputsOf(run: number): Promise<readonly Output[]>;
+  /** Paths of a run's rejects files, of all machines. */
+  rejectsFilesOf(run: number): Promise<readonly string[]>;
   /** What a file holds now. */
   noteOutput(output: Output, written?: Written): Promise<void>;
   /** Notes how a command ended, and digests of warnings that it showed. */

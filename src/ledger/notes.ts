@@ -2,9 +2,9 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { noteCorrected } from "./actions.ts";
-import { type Database, type Reader, type Session, select } from "./database.ts";
+import { type Database, first, type Reader, type Session, select } from "./database.ts";
 import type { Guard, Invocation, Learnt, Notes, Output } from "./ledger.ts";
-import { insertInto, listOf, type Sql, sql, words } from "./sql.ts";
+import { insertInto, listOf, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
 const NIGHTS = 8;
@@ -25,12 +25,6 @@ const selectGuards = (reader: Reader, source: string): Promise<readonly Guard[]>
     "nights",
   ]);
 
-const selectOutputs = (reader: Reader, where: Sql): Promise<readonly Output[]> =>
-  select(
-    reader,
-    sql`SELECT path, kind, length, mtime_ns, digest, run, input FROM outputs WHERE ${where} ORDER BY run, input, path`,
-  );
-
 /** Older invocations make way, so that a check in a loop does not fill the disk. */
 const KEPT = 10_000;
 
@@ -43,9 +37,16 @@ export const noteMethods = (database: Database): Notes => ({
   guard: (source) => selectGuards(database, source),
   noteLearnt: (learnt) => database.write((session) => noteLearnt(session, learnt)),
 
-  output: async (path) =>
-    (await selectOutputs(database, sql`path = ${path} AND machine = ${database.machine ?? ""}`))[0],
-  outputsOf: (run) => selectOutputs(database, sql`run = ${run}`),
+  output: (path) =>
+    first<Output>(
+      database,
+      sql`SELECT path, kind, length, mtime_ns, digest, run, input FROM outputs
+        WHERE path = ${path} AND machine = ${database.machine ?? ""}`,
+    ),
+  rejectsFilesOf: async (run) => {
+    const files = sql`SELECT path FROM outputs WHERE run = ${run} ORDER BY input, path`;
+    return (await database.all<{ path: string }>(files)).map(({ path }) => path);
+  },
   noteOutput: (output, written) =>
     database.write(async (session) => {
       const { path, kind, length, mtimeNs, digest, run: of, input } = output;

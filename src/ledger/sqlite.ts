@@ -134,8 +134,9 @@ class Sqlite implements Database {
     };
     this.#session = {
       dialect: this.dialect,
-      all: async <T extends object>(statement: Sql) => this.#asked(statement, "all") as unknown as T[], // see Session
-      run: async (statement) => Number(this.#asked(statement, "run").changes),
+      all: async <T extends object>(statement: Sql) =>
+        this.#prepared(textOf(statement, placeOf)).all(...valuesOf(statement)) as unknown as T[], // see Session
+      run: async (statement) => Number(this.#prepared(textOf(statement, placeOf)).run(...valuesOf(statement)).changes),
       insert: async (table, rows, onConflict) => this.#insert(table, rows, onConflict),
     };
   }
@@ -192,11 +193,6 @@ class Sqlite implements Database {
     return statement;
   }
 
-  #asked<How extends "all" | "run">(statement: Sql, how: How): ReturnType<StatementSync[How]> {
-    const bound = statement.values.map((value) => (isRows(value) ? JSON.stringify(value.rows) : value));
-    return this.#prepared(textOf(statement, placeOf))[how](...bound) as ReturnType<StatementSync[How]>; // of that very method
-  }
-
   #insert(table: string, { columns, rows }: Rows, onConflict = ""): void {
     const names = Object.keys(columns);
     const row = `(${names.map(() => "?").join(", ")})`;
@@ -237,6 +233,8 @@ class Sqlite implements Database {
     });
   }
 }
+
+const valuesOf = ({ values }: Sql) => values.map((value) => (isRows(value) ? JSON.stringify(value.rows) : value));
 
 /** Rows are a JSON array of arrays. */
 const placeOf = (value: Sql["values"][number]): string =>

@@ -231,7 +231,7 @@ export async function rejectsOf(
   ledger: Ledger,
   { number, options }: Pick<Run, "number" | "options">,
 ): Promise<readonly string[]> {
-  const files = await ledger.outputsOf(number);
+  const files = await ledger.rejectsFilesOf(number);
   const before = Array.isArray(options.rejects) ? options.rejects.map(String) : [];
-  return [...new Set([...before, ...files.map(({ path }) => path)])].filter((path) => existsSync(path));
+  return [...new Set([...before, ...files])].filter((path) => existsSync(path));
 }

@@ -401,7 +401,8 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     expect(await ledger.chunks(run, { unwritten: true })).toEqual([]);
     const rejects = { ...output, path: "/in/sales.rejects.csv", kind: "rejects" as const, run, input: 0 };
     await ledger.noteOutput(rejects);
-    expect(await ledger.outputsOf(run)).toEqual([rejects]);
+    expect(await ledger.output(rejects.path)).toEqual(rejects);
+    expect(await ledger.rejectsFilesOf(run)).toEqual([rejects.path]);
     expect((await ledger.runs()).map(({ output: path }) => path)).toEqual([output.path]);
   });
 
