@@ -109,8 +109,8 @@ export async function resume(options: ResumeOptions = {}): Promise<RunEnd | unde
   return resumeRun(context, { run, maxDuration, environment, waitLock });
 }
 
-/** Says what became of chunks in doubt, or closes a run. */
-export async function settle(options: SettleOptions): Promise<SettleResult> {
+/** Says what became of chunks in doubt, or closes a run; undefined where `confirmClose` was answered with no. */
+export async function settle(options: SettleOptions): Promise<SettleResult | undefined> {
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options), "any");
   const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;

@@ -33,7 +33,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     return options.yes || ask === undefined || ask("Close it?", stop);
   };
   const result = await settleRun(core, { ...options, environment, confirmClose });
-  if (result.kind === "stays open") {
+  if (result === undefined) {
     info("The run stays open.");
     return EXIT_CODES.ok;
   }

@@ -5,7 +5,7 @@ import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import type { LockHolder } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
-import type { OpenedLedger, Progress, RunEvent } from "../run/progress.ts";
+import type { Progress, RunEvent } from "../run/progress.ts";
 import { proxyOf } from "../send/proxy.ts";
 import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
@@ -109,7 +109,10 @@ const WORDS: Words = {
 };
 
 /** What is used, and whether its memory is new. */
-function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<Context, "cwd" | "env">): string {
+function describeOpened(
+  { environment, runs }: Extract<RunEvent, { kind: "ledger opened" }>,
+  { cwd, env }: Pick<Context, "cwd" | "env">,
+): string {
   const { name, ledgerOwner } = environment;
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
   const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;

@@ -54,7 +54,13 @@ export type RunEvent =
   /** A file that is not read, a key that others may read, or a second ledger, for which a command that sends would be refused. */
   | { readonly kind: "warning"; readonly message: string }
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
-  | ({ readonly kind: "ledger opened" } & OpenedLedger)
+  /** `runs`: how many it knows; 0 where it is new or there is none. `isToSend`: then a ledger is made. */
+  | {
+      readonly kind: "ledger opened";
+      readonly environment: Environment;
+      readonly runs: number;
+      readonly isToSend: boolean;
+    }
   | { readonly kind: "ordered by time" }
   | {
       readonly kind: "inputs understood";
@@ -96,11 +102,3 @@ export type RunEvent =
       readonly exitCode: number;
       readonly counts: RunCounts;
     };
-
-export interface OpenedLedger {
-  readonly environment: Environment;
-  /** How many runs the ledger knows; 0 where it is new or there is none. */
-  readonly runs: number;
-  /** The command may send, so a ledger is made where there is none. */
-  readonly isToSend: boolean;
-}

@@ -2,7 +2,6 @@
 
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Run } from "../ledger/ledger.ts";
 import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
@@ -45,25 +44,23 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   return await carryOut(context, session, run, "resumed");
 }
 
-/** The last of the runs that came first; its summary holds those of the others. */
-export interface EarlierRun {
-  readonly summary: Summary;
-  readonly run: Run;
-}
-
-/** One that a person stopped, or that is in doubt, waits for a person. */
-export async function finishEarlierRuns(context: RunContext, session: Session): Promise<EarlierRun | undefined> {
+/**
+ * Finishes runs that were interrupted; one that a person stopped, or that is in doubt, waits for a person.
+ *
+ * @returns how the last of them ended; its summary holds those of the others.
+ */
+export async function finishEarlierRuns(context: RunContext, session: Session): Promise<RunEnd | undefined> {
   const { ledger, environment } = session;
-  let last: EarlierRun | undefined;
+  let last: RunEnd | undefined;
   for (const run of await ledger.runs({ states: ["open", "closing"] })) {
     const waits = await whyItWaits(ledger, run, environment);
     if (waits !== undefined) throw waits;
     context.progress.happened({ kind: "earlier run comes first", run: run.run });
     // Loaded only here: most nights, no run is left.
     const { carryOut } = await import("./carry-out.ts");
-    const { summary } = await carryOut(context, { ...session, startedAt: performance.now() }, run, "resumed");
-    last = { summary: afterEarlier(summary, last?.summary), run };
-    if (summary.state !== "finished") break;
+    const end = await carryOut(context, { ...session, startedAt: performance.now() }, run, "resumed");
+    last = { ...end, summary: afterEarlier(end.summary, last?.summary) };
+    if (end.summary.state !== "finished") break;
   }
   return last;
 }

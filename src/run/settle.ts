@@ -32,20 +32,16 @@ export interface SettleSettings extends Limits {
   readonly confirmClose?: ((run: Run, counts: RunCounts) => Promise<boolean>) | undefined;
 }
 
-export type SettleResult =
-  /** The person who was asked did not want to close the run. */
-  | { readonly kind: "stays open" }
-  | {
-      readonly kind: "settled";
-      readonly run: Run;
-      readonly summary: Summary;
-      /** What has to be decided; undefined where something was. */
-      readonly questions: readonly Question[] | undefined;
-      /** The chunks that were decided about. */
-      readonly chunks: readonly SettledChunk[];
-      /** What was decided last, where nothing was left to decide. */
-      readonly before: Settlement | undefined;
-    };
+export interface SettleResult {
+  readonly run: Run;
+  readonly summary: Summary;
+  /** What has to be decided; undefined where something was. */
+  readonly questions: readonly Question[] | undefined;
+  /** The chunks that were decided about. */
+  readonly chunks: readonly SettledChunk[];
+  /** What was decided last, where nothing was left to decide. */
+  readonly before: Settlement | undefined;
+}
 
 export interface SettledChunk {
   readonly chunk: Chunk;
@@ -57,8 +53,12 @@ export interface SettledChunk {
   readonly late: number;
 }
 
-/** After it resolves, the decision is in the ledger, and promises and rejects are written. */
-export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
+/**
+ * After it resolves, the decision is in the ledger, and promises and rejects are written.
+ *
+ * @returns undefined where the person who was asked did not want to close the run.
+ */
+export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult | undefined> {
   const { environment, decision, chunk: only, reason } = options;
   if (options.first !== undefined && (only === undefined || (decision !== "sent" && decision !== "not-sent")))
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
@@ -85,7 +85,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
       break;
     }
     case "abandon":
-      if (!(await close(context, session, run, options))) return { kind: "stays open" };
+      if (!(await close(context, session, run, options))) return undefined;
       break;
     default: {
       const isUnseen = open.length > 1 || vanished > 0 || (await isInFlight(ledger, run));
@@ -99,7 +99,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const { counts, run: after, summary } = await statusAfter(session, run, context);
   const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
   const durationMs = Math.round(performance.now() - session.startedAt);
-  return { kind: "settled", run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks, before };
+  return { run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks, before };
 }
 
 const isInFlight = async (ledger: Ledger, run: Run): Promise<boolean> =>

@@ -12,7 +12,7 @@ import { agreeToNewLedger, type NewLedgerWord, noteInJournal } from "./lost-ledg
 import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import type { CheckedInput } from "./progress.ts";
 import { writeNotSent } from "./rejects.ts";
-import { afterEarlier, type EarlierRun, finishEarlierRuns, writeLeft } from "./resume.ts";
+import { afterEarlier, finishEarlierRuns, writeLeft } from "./resume.ts";
 import { doubtedOf } from "./runs.ts";
 import { type Limits, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -34,13 +34,9 @@ export interface StreamSettings extends InputOptions, Limits {
   /** See `openSession`. */
   readonly newLedger?: NewLedgerWord;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
-  readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
-}
-
-interface Confirmation {
-  readonly actions: number;
-  readonly environment: string;
-  readonly host: string;
+  readonly confirm?:
+    | ((asked: { readonly actions: number; readonly environment: string; readonly host: string }) => Promise<boolean>)
+    | undefined;
 }
 
 export interface StreamResult {
@@ -93,7 +89,7 @@ async function streamInput(
   context: RunContext,
   options: StreamSettings,
   session: Session,
-  earlier: EarlierRun | undefined,
+  earlier: RunEnd | undefined,
 ): Promise<StreamResult> {
   const { ledger, environment, startedAt } = session;
   const { mode, publishes = false } = options;
@@ -170,7 +166,7 @@ function refuseToPublish({ files, output, settings: { environment } }: StreamSet
 
 /** The same command after an interruption reports that run's result: what was just rejected or resent is not sent again at once. */
 function endOfRepeated(
-  { run, summary }: EarlierRun,
+  { run, summary }: RunEnd,
   { inputs, actions }: CheckedInput["plan"],
   mode: StreamSettings["mode"],
 ): StreamResult | undefined {
