@@ -39,7 +39,8 @@ export async function carryOut(
   const chunks = before.chunks - before.decidedChunks;
   const isResumed = how === "resumed";
   progress.happened({ kind: "run started", run: run.run, actions: before.notSent, chunks, isResumed });
-  const { stops, ...sent } = await sendUntilStopped(context, session, run, promises.write);
+  const own = { ...context, stop: stopAfter(session.deadline, context.stop) };
+  const { stops, ...sent } = await sendUntilStopped(own, session, run, promises.write);
   // Others may have sent some of it.
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
@@ -166,7 +167,7 @@ export async function sendFrom(
       await filled;
       return promises;
     },
-    ...{ stop: stopAfter(deadline, context.stop), abort: context.abort, rejectedBefore: before.rejected },
+    ...{ stop: context.stop, abort: context.abort, rejectedBefore: before.rejected },
     happened: counted(context, before, sent),
   };
   const stops = await sendLanes(sending, lanes, connect);
