@@ -12,6 +12,7 @@ import { zoneOf } from "./zones.ts";
 
 /** What a draft holds of one field, or under a key that is no field's. */
 interface Given {
+  readonly name: string;
   /** As it is sent; undefined where `value` has it. */
   readonly json: string | undefined;
   /** As a text: the digits of a number, attributes as JSON. Undefined for null, and for a wrong value that is a list or an object. */
@@ -25,8 +26,8 @@ export class Draft {
   readonly action: ActionName;
   /** What tells it apart from others of its ticket, where its source says it. */
   key: string | undefined;
-  /** What the data holds, by name, in the order in which it came. */
-  readonly given = new Map<string, Given>();
+  /** What the data holds, in the order in which it came. */
+  readonly given: Given[] = [];
 
   constructor(action: ActionName) {
     this.action = action;
@@ -34,14 +35,14 @@ export class Draft {
 
   /** Adds a field whose value breaks no rule. */
   put(field: FieldName, json: string, text: string): void {
-    this.given.set(field, { json, text, value: undefined, fault: undefined });
+    this.given.push({ name: field, json, text, value: undefined, fault: undefined });
   }
 
   /** Adds a value of JSON, whatever it is. */
   putValue(name: string, value: unknown): void {
     const isKnown = value !== null && isFieldName(name);
     const fault = isKnown ? faultIn(name, value) : undefined;
-    if (!isKnown || fault !== undefined) this.given.set(name, { json: undefined, text: textOf(value), value, fault });
+    if (!isKnown || fault !== undefined) this.given.push({ name, json: undefined, text: textOf(value), value, fault });
     else if (typeof value === "string") this.put(name, quote(value), value);
     else {
       const json = JSON.stringify(value);
@@ -49,24 +50,30 @@ export class Draft {
     }
   }
 
+  /** Few are given, so looking at each takes less than a map would. */
+  get(name: string): Given | undefined {
+    for (const each of this.given) if (each.name === name) return each;
+    return undefined;
+  }
+
   /** Whether a value is given, right or not, that is not null. */
   has(name: string): boolean {
-    const given = this.given.get(name);
+    const given = this.get(name);
     return given !== undefined && given.value !== null;
   }
 
   text(name: string): string | undefined {
-    return this.given.get(name)?.text;
+    return this.get(name)?.text;
   }
 
   /** The value as it is sent. */
   json(name: string): string {
-    const given = this.given.get(name);
+    const given = this.get(name);
     return given?.json ?? JSON.stringify(given?.value);
   }
 
   value(name: string): unknown {
-    const given = this.given.get(name);
+    const given = this.get(name);
     return given?.json === undefined ? given?.value : parseJson(given.json);
   }
 }
@@ -86,7 +93,7 @@ export function draftOf(action: ActionName, data: object): Draft {
 
 /** The action as an object. */
 export function itemOf(draft: Draft): Action {
-  const data = Object.fromEntries([...draft.given.keys()].map((name) => [name, draft.value(name)]));
+  const data = Object.fromEntries(draft.given.map(({ name }) => [name, draft.value(name)]));
   return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
 }
 

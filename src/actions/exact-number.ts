@@ -110,8 +110,11 @@ export function readDecimal(text: string): number | ExactNumber | undefined {
   return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
 }
 
+const ONLY_DIGITS = /^\d+$/;
+
 /** The same for texts of digits alone, as many as a number of 64 bits has. */
 export function readDigits(text: string): number | ExactNumber | undefined {
+  if (text.length <= 15) return ONLY_DIGITS.test(text) ? Number(text) : undefined;
   const [, digits] = /^0*(\d{1,20})$/.exec(text) ?? [];
   return digits === undefined ? undefined : exactNumber(digits);
 }

@@ -1,7 +1,7 @@
 /** What makes two actions the same: their subject, their kind, and their mark (docs/guarantees.md, "What counts as already sent"). */
 
 import { hash } from "node:crypto";
-import { type ActionSpec, actionSpec } from "./actions.ts";
+import { ACTION_NAMES, type ActionSpec, acceptedFields, actionSpec } from "./actions.ts";
 import type { Draft } from "./draft.ts";
 import { FIELD_NAMES, fieldSpec, isFieldName, recordOf } from "./fields.ts";
 import { quote } from "./json.ts";
@@ -98,13 +98,15 @@ function decimalsOf(price: string): number {
 
 function jsonOf(draft: Draft): string {
   let members = "";
-  for (const name of draft.given.keys()) members += memberOf(name, draft.json(name), members);
+  for (const { name, json, value } of draft.given) members += memberOf(name, json ?? JSON.stringify(value), members);
   return `{"action":"${draft.action}","data":{${members}}}`;
 }
 
 /** One member of an object, behind those before it. */
-const memberOf = (name: string, json: string, before: string): string =>
-  `${before === "" ? "" : ","}${quote(name)}:${json}`;
+function memberOf(name: string, json: string, before: string): string {
+  const key = isFieldName(name) ? `"${name}"` : quote(name);
+  return before === "" ? `${key}:${json}` : `,${key}:${json}`;
+}
 
 /** Longer contents are stored as their digest: 128 bits of SHA-256, so that no two meet by chance. */
 const LONGEST_CONTENT = 32;
@@ -116,6 +118,15 @@ const REFERENCES: Readonly<Record<ActionSpec["about"], readonly string[]>> = {
   ticket: ["ticketId", "nftId"],
 };
 
+/** The fields of each action in the order of their names. */
+const IN_ORDER = recordOf(ACTION_NAMES, (action) => acceptedFields(action).toSorted());
+
+/** The names of what is given, and maybe others, in their order. */
+function namesInOrder({ action, given }: Draft): readonly string[] {
+  const own: readonly string[] = IN_ORDER[action];
+  return given.every(({ name }) => own.includes(name)) ? own : given.map(({ name }) => name).sort();
+}
+
 /** Of each field the JSON that says the same as none, and what gives its JSON in one spelling, where it has several. */
 const SPELLINGS = recordOf(FIELD_NAMES, (name) => {
   const { kind, default: preset } = fieldSpec(name);
@@ -125,9 +136,10 @@ const SPELLINGS = recordOf(FIELD_NAMES, (name) => {
 function contentOf(draft: Draft): string {
   const { about, updates } = actionSpec(draft.action);
   let members = "";
-  for (const name of [...draft.given.keys()].sort()) {
-    if (!draft.has(name) || REFERENCES[about].includes(name)) continue;
-    const json = draft.json(name);
+  for (const name of namesInOrder(draft)) {
+    const given = draft.get(name);
+    if (given === undefined || given.value === null || REFERENCES[about].includes(name)) continue;
+    const json = given.json ?? JSON.stringify(given.value);
     const spelling = isFieldName(name) ? SPELLINGS[name] : undefined;
     if (!updates && json === spelling?.none) continue;
     members += memberOf(name, spelling?.canonical(json) ?? json, members);

@@ -61,7 +61,7 @@ export function actionHint(written: unknown): string {
 /** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
 export function validateDraft(draft: Draft): readonly ActionProblem[] {
   const problems: ActionProblem[] = [];
-  for (const [name, { value, fault }] of draft.given) {
+  for (const { name, value, fault } of draft.given) {
     if (!TAKEN[draft.action].has(name)) problems.push(strangeField(draft, name));
     if (fault !== undefined) problems.push(faultProblem(draft, name, fault));
     if (value === null && isFieldName(name)) problems.push(...nullProblem(draft.action, name));
@@ -132,10 +132,10 @@ function shown(value: unknown): { value?: string } {
 
 /** What is not there. A null that has a problem of its own is not missing as well. */
 function addMissing(draft: Draft, problems: ActionProblem[]): void {
-  const { action, given } = draft;
+  const { action } = draft;
   const { required, exclusive, anyOf, updates } = actionSpec(action);
-  const isThereOrReported = (name: FieldName): boolean => (updates ? draft.has(name) : given.has(name));
-  for (const name of required) if (!given.has(name)) problems.push(missingField(action, name));
+  const isThereOrReported = (name: FieldName): boolean => (updates ? draft.has(name) : draft.get(name) !== undefined);
+  for (const name of required) if (draft.get(name) === undefined) problems.push(missingField(action, name));
   if (exclusive.length > 0 && !exclusive.some(isThereOrReported))
     problems.push({
       rule: "ticket-reference-missing",

@@ -2,11 +2,11 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "../actions/fields.ts";
+import { type FieldName, fieldSpec, isFieldName, recordOf } from "../actions/fields.ts";
 import { about, type Problem } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
 import { utcText } from "../text.ts";
-import { flawsIn, WATCHED, withoutLogin } from "./text-flaws.ts";
+import { type Flaw, flawsIn, withoutLogin } from "./text-flaws.ts";
 
 /**
  * Everything that is wrong with an action, and what is likely a mistake in it. Their severity is that of their rules.
@@ -26,12 +26,14 @@ function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!draft.has("orderTime")) problems.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
-  for (const field of WATCHED) if (draft.has(field)) problems.push(...problemsOfFlaws(draft, field));
-  for (const field of TIMES) {
-    const time = timeOf(draft, field);
-    if (time !== undefined) problems.push(...mistakesOfTime(field, time, now));
+  for (const { name, text, value, fault } of draft.given) {
+    if (value === null || !isFieldName(name)) continue;
+    const flaws = flawsIn(draft, name);
+    if (flaws.length > 0) problems.push(...flaws.map((flaw) => problemOfFlaw(name, flaw)));
+    const isTime = fieldSpec(name).kind === "u64" && fault?.rule !== "field-type";
+    if (isTime && text !== undefined) problems.push(...mistakesOfTime(name, text, now));
   }
-  problems.push(...mistakesOfSpan(timeOf(draft, "startTime"), timeOf(draft, "endTime")));
+  if (draft.has("endTime")) problems.push(...mistakesOfSpan(timeOf(draft, "startTime"), timeOf(draft, "endTime")));
   return problems.length === 0 ? NONE : problems;
 }
 
@@ -54,7 +56,7 @@ const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Problem[] => {
 const REFERENCES: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"]);
 
 const changesNothing = (draft: Draft): boolean =>
-  [...draft.given.keys()].every((name) => REFERENCES.has(name) || !draft.has(name));
+  draft.given.every(({ name, value }) => REFERENCES.has(name) || value === null);
 
 const changeless = (action: ActionName): Problem => ({
   rule: "update-without-change",
@@ -64,17 +66,16 @@ const changeless = (action: ActionName): Problem => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-function problemsOfFlaws(draft: Draft, field: FieldName): readonly Problem[] {
-  return flawsIn(draft, field).map(({ rule, what, hint, text = "" }) => {
-    return { rule, ...about(field, withoutLogin(text)), message: `${field} ${what}.`, hint };
-  });
-}
-
-const TIMES = FIELD_NAMES.filter((field) => fieldSpec(field).kind === "u64");
+const problemOfFlaw = (field: FieldName, { rule, what, hint, text = "" }: Flaw): Problem => ({
+  rule,
+  ...about(field, withoutLogin(text)),
+  message: `${field} ${what}.`,
+  hint,
+});
 
 /** The digits of a time; undefined for what is no number. */
-function timeOf({ given }: Draft, field: FieldName): string | undefined {
-  const { text, fault } = given.get(field) ?? {};
+function timeOf(draft: Draft, field: FieldName): string | undefined {
+  const { text, fault } = draft.get(field) ?? {};
   return fault?.rule === "field-type" ? undefined : text;
 }
 

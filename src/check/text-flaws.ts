@@ -1,14 +1,14 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
 import type { Draft } from "../actions/draft.ts";
-import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
 import { FORMULA_ERROR, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
 import { cleanText, quoted } from "../text.ts";
 import { markupIn } from "./markup.ts";
 
-interface Flaw {
+export interface Flaw {
   readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
   /** The rest of a sentence that begins with the field. */
   readonly what: string;
@@ -212,8 +212,6 @@ const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
 };
 const finderOf = (field: FieldName): Find | undefined => FINDERS[fieldSpec(field).kind];
 const ATTRIBUTES = "metadataAttributes";
-/** The fields in which something may be found. */
-export const WATCHED = FIELD_NAMES.filter((field) => field === ATTRIBUTES || finderOf(field) !== undefined);
 
 const NONE: readonly Flaw[] = [];
 
@@ -221,7 +219,7 @@ const NONE: readonly Flaw[] = [];
 export function flawsIn(draft: Draft, field: FieldName): readonly Flaw[] {
   if (field === ATTRIBUTES) return flawsOfAttributes(draft);
   const find = finderOf(field);
-  const { text, fault } = draft.given.get(field) ?? {};
+  const { text, fault } = draft.get(field) ?? {};
   if (find === undefined || text === undefined || fault?.rule === "field-type") return NONE;
   const flaw = find(text);
   return flaw === undefined ? NONE : [{ text, ...flaw }];
@@ -232,7 +230,7 @@ const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"|\\{\\{|\\$
 
 /** One flaw of each rule, with the text that it is in. */
 function flawsOfAttributes(draft: Draft): readonly Flaw[] {
-  const json = draft.given.get(ATTRIBUTES)?.json;
+  const json = draft.get(ATTRIBUTES)?.json;
   if (json !== undefined && SIMPLE.test(json) && !NO_TEXT_INSIDE.test(json)) return NONE;
   const found = new Map<string, Flaw>();
   for (const text of textsOfAttributes(draft.value(ATTRIBUTES))) {

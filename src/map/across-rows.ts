@@ -32,8 +32,8 @@ export class Events {
   see(eventId: string, draft: Draft, line: number): void {
     const described = this.#described.get(eventId) ?? new Map<string, Said>();
     this.#described.set(eventId, described);
-    for (const field of draft.given.keys()) {
-      const said = { value: draft.text(field) ?? draft.json(field), line };
+    for (const { name: field, text } of draft.given) {
+      const said = { value: text ?? draft.json(field), line };
       const first = described.get(field);
       if (first === undefined) described.set(field, said);
       else if (first.value !== said.value) this.#differ(eventId, field, first, said);

@@ -94,7 +94,7 @@ function constantField(
   if (text !== "") put(text, draft, problems);
   const [problem] = problems;
   if (problem !== undefined) throw new MappingError(path, problem.message.replace(/\.$/, ""), problem.hint);
-  const { fault, text: said } = draft.given.get(field) ?? {};
+  const { fault, text: said } = draft.get(field) ?? {};
   if (fault !== undefined && ACTION_RULES[fault.rule].severity === "error" && !relaxedRules.has(fault.rule))
     throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
   if (fault !== undefined || said === undefined) return { field, read, fill: filledBy(read, put) };

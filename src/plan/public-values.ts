@@ -25,10 +25,10 @@ export class PublicValues {
         const text = draft.text(name);
         if (text !== undefined && !this.texts.has(name) && text.trim() !== "") this.texts.set(name, text);
       }
-      if (this.traits.size < MOST_TRAITS && draft.given.has("metadataAttributes"))
+      if (this.traits.size < MOST_TRAITS && draft.get("metadataAttributes") !== undefined)
         this.#seeTraits(draft.json("metadataAttributes"));
       if (!isItem) continue;
-      for (const name of draft.given.keys()) if (isFieldName(name) && isPublic(name)) this.fields.add(name);
+      for (const { name } of draft.given) if (isFieldName(name) && isPublic(name)) this.fields.add(name);
     }
   }
 

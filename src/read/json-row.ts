@@ -22,8 +22,12 @@ export function toObjectRow(
 ): Row {
   const text = bytes.toString("utf8");
   let value: unknown;
+  let duplicate: string | undefined;
   try {
-    value = parseJson(text);
+    const seen = surveyJson(bytes);
+    if (seen.nesting > MAX_NESTING) return tooDeep(line, bytes);
+    duplicate = seen.duplicate;
+    value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const invalid = invalidJson(text, item?.firstLine ?? line);
@@ -33,14 +37,6 @@ export function toObjectRow(
       item === undefined,
       item === undefined ? invalid : inArray(invalid, item.isCut),
     );
-  }
-  const { nesting, duplicate } = surveyJson(bytes);
-  if (nesting > MAX_NESTING) {
-    return malformed(line, rawText(bytes), true, {
-      rule: "json-invalid",
-      message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
-      hint: "Real rows nest a few levels deep: check that it is the right file.",
-    });
   }
   if (!isJsonObject(value)) {
     return malformed(line, rawText(bytes), true, {
@@ -63,6 +59,13 @@ export function toObjectRow(
   }
   return { kind: "object", line, value, text };
 }
+
+const tooDeep = (line: number, bytes: Buffer): Row =>
+  malformed(line, rawText(bytes), true, {
+    rule: "json-invalid",
+    message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
+    hint: "Real rows nest a few levels deep: check that it is the right file.",
+  });
 
 /** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
 const UNSEEN = /^(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;

@@ -105,7 +105,7 @@ describe.each(ALL)("%s.%s", (action, field) => {
         read(text, draft, problems);
         if (problems.length > 0) {
           expect(problems).toEqual([expect.objectContaining({ field, value: text })]);
-          expect(draft.given.size).toBe(0);
+          expect(draft.given.length).toBe(0);
           return;
         }
         const { json } = identityOf(draft);
@@ -114,7 +114,7 @@ describe.each(ALL)("%s.%s", (action, field) => {
         const found = checkDraft(draft, NOW);
         const [broken] = found.filter((each) => each.field === field && each.rule in ACTION_RULES);
         expect(broken?.rule).toBe(faultIn(field, data[field])?.rule);
-        expect([...draft.given.values()].every(({ fault }) => fault === undefined)).toBe(broken === undefined);
+        expect(draft.given.every(({ fault }) => fault === undefined)).toBe(broken === undefined);
         // As typed data, it is the same action with the same problems.
         expect(checkDraft(draftOf(action, data), NOW)).toEqual(found);
         expect(identityOf(draftOf(action, data)).json).toBe(json);
@@ -143,7 +143,7 @@ describe("the draft of typed data", () => {
         expect(itemOf(draft)).toEqual({ action, data });
         for (const name of Object.keys(data).filter(isFieldName)) {
           const broken = data[name] === null ? undefined : faultIn(name, data[name])?.rule;
-          expect(draft.given.get(name)?.fault?.rule).toBe(broken);
+          expect(draft.get(name)?.fault?.rule).toBe(broken);
         }
         expect(identityOf(draft).json).toBe(JSON.stringify({ action, data }));
       }),
