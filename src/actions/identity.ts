@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { ACTION_NAMES, type ActionSpec, acceptedFields, actionSpec } from "./actions.ts";
 import type { Draft } from "./draft.ts";
-import { FIELD_NAMES, fieldSpec, isFieldName, recordOf } from "./fields.ts";
+import { FIELD_NAMES, fieldSpec, recordOf } from "./fields.ts";
 import { quote } from "./json.ts";
 import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
@@ -102,11 +102,12 @@ function jsonOf(draft: Draft): string {
   return `{"action":"${draft.action}","data":{${members}}}`;
 }
 
+/** What stands before the value of a field in JSON. */
+const HEADS: ReadonlyMap<string, string> = new Map(FIELD_NAMES.map((name) => [name, `"${name}":`]));
+
 /** One member of an object, behind those before it. */
-function memberOf(name: string, json: string, before: string): string {
-  const key = isFieldName(name) ? `"${name}"` : quote(name);
-  return before === "" ? `${key}:${json}` : `,${key}:${json}`;
-}
+const memberOf = (name: string, json: string, before: string): string =>
+  (before === "" ? "" : ",") + (HEADS.get(name) ?? `${quote(name)}:`) + json;
 
 /** Longer contents are stored as their digest: 128 bits of SHA-256, so that no two meet by chance. */
 const LONGEST_CONTENT = 32;
@@ -128,10 +129,17 @@ function namesInOrder({ action, given }: Draft): readonly string[] {
 }
 
 /** Of each field the JSON that says the same as none, and what gives its JSON in one spelling, where it has several. */
-const SPELLINGS = recordOf(FIELD_NAMES, (name) => {
-  const { kind, default: preset } = fieldSpec(name);
-  return { none: JSON.stringify(preset), canonical: KINDS[kind].canonical ?? ((json: string) => json) };
-});
+const SPELLINGS: ReadonlyMap<string, Spelling> = new Map(
+  FIELD_NAMES.map((name) => {
+    const { kind, default: preset } = fieldSpec(name);
+    return [name, { none: JSON.stringify(preset), canonical: KINDS[kind].canonical }];
+  }),
+);
+
+interface Spelling {
+  readonly none: string | undefined;
+  readonly canonical: ((json: string) => string) | undefined;
+}
 
 function contentOf(draft: Draft): string {
   const { about, updates } = actionSpec(draft.action);
@@ -140,9 +148,9 @@ function contentOf(draft: Draft): string {
     const given = draft.get(name);
     if (given === undefined || given.value === null || REFERENCES[about].includes(name)) continue;
     const json = given.json ?? JSON.stringify(given.value);
-    const spelling = isFieldName(name) ? SPELLINGS[name] : undefined;
+    const spelling = SPELLINGS.get(name);
     if (!updates && json === spelling?.none) continue;
-    members += memberOf(name, spelling?.canonical(json) ?? json, members);
+    members += memberOf(name, spelling?.canonical?.(json) ?? json, members);
   }
   const content = `{${members}}`;
   return content.length <= LONGEST_CONTENT ? content : hash("sha256", content, "base64url").slice(0, DIGEST_CHARACTERS);
@@ -151,6 +159,6 @@ function contentOf(draft: Draft): string {
 /** Whether two values of a field say the same. */
 export function saysTheSame(name: string, one: unknown, other: unknown): boolean {
   if (one === undefined || other === undefined) return one === other;
-  const inOneSpelling = isFieldName(name) ? SPELLINGS[name].canonical : (json: string) => json;
+  const inOneSpelling = SPELLINGS.get(name)?.canonical ?? ((json: string) => json);
   return inOneSpelling(JSON.stringify(one)) === inOneSpelling(JSON.stringify(other));
 }
