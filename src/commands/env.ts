@@ -49,9 +49,8 @@ interface Used {
   readonly environment: Environment;
   readonly from: string;
   readonly keyState: string;
-  /** Undefined where there is none yet, or it can't be read. */
-  readonly ledger: Awaited<ReturnType<typeof ledgerStateOf>>;
-  readonly isLedgerReadable: boolean;
+  /** Undefined where there is none yet; a failure where it can't be read. */
+  readonly ledger: Awaited<ReturnType<typeof ledgerStateOf>> | Failure;
 }
 
 /** @returns what would be used, and why any command would stop. */
@@ -75,15 +74,10 @@ async function lookAt(
     if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
     return cause;
   });
-  const trouble = ledger instanceof Failure ? ledger : undefined;
-  const used: Used = {
-    environment,
-    from: name === undefined ? environment.origins.name : "named on the command line",
-    keyState: await keyPresence(environment.keySource, env),
-    ledger: ledger instanceof Failure ? undefined : ledger,
-    isLedgerReadable: trouble === undefined,
-  };
-  return { used, problem: conflict ?? trouble };
+  const from = name === undefined ? environment.origins.name : "named on the command line";
+  const keyState = await keyPresence(environment.keySource, env);
+  const used = { environment, from, keyState, ledger };
+  return { used, problem: conflict ?? (ledger instanceof Failure ? ledger : undefined) };
 }
 
 async function ledgerStateOf(environment: Environment) {
@@ -95,12 +89,13 @@ async function ledgerStateOf(environment: Environment) {
 
 /** An environment in the document of `env --json`; of a database that holds its ledger the place, and never a password. */
 function toDocument(
-  { environment, from, keyState, ledger, isLedgerReadable }: Used,
+  { environment, from, keyState, ledger }: Used,
   env: NodeJS.ProcessEnv,
   time: (at: string) => string = (at) => at,
 ) {
   const { name, kind, baseUrl, keySource, origins, ledgerPath: path, ledgerServer } = environment;
-  const { holder, lastRun: run, server = null } = ledger ?? {};
+  const isUnreadable = ledger instanceof Failure;
+  const { holder, lastRun: run, server = null } = isUnreadable || ledger === undefined ? {} : ledger;
   const settings = SETTING_NAMES.map(
     (setting) => [setting, { value: shownValue(environment, setting), from: origins[setting] }] as const,
   );
@@ -114,7 +109,7 @@ function toDocument(
     ledger: {
       path,
       ...(ledgerServer && { database: describeLedgerServer(ledgerServer), server }),
-      isNew: isLedgerReadable ? ledger === undefined : null,
+      isNew: isUnreadable ? null : ledger === undefined,
       /** `held by process 4711 since 28 Nov 03:00: tickets stream` */
       lock: holder ? `held by ${describeHolding(holder, time)}` : null,
       /** `7f3a0c11 finished 28 Nov 03:04` */
