@@ -87,6 +87,7 @@ export function columnOf(name: string, index: number, texts: readonly string[]) 
   const holdsLists = lists.length > 0 && lists.length * 20 >= values.size;
   const saysSeveral = areMost(cells, isSeveral);
   const isText = times === undefined && !isMoney;
+  const areWords = all.every((text) => text.length <= LONGEST_STATUS);
   return {
     ...cells,
     /** How many ids its texts are: those that differ only in how they are written are one. */
@@ -116,7 +117,7 @@ export function columnOf(name: string, index: number, texts: readonly string[]) 
     /** An id is short, and is not a time, an amount, an address or an answer to a question. */
     mayBeId: isText && !holdsLists && !holdsEmails(cells) && !saysSeveral && looksLikeId(cells),
     /** A status has few values, none of them times or amounts; in a short file their number says nothing. */
-    hasFewValues: isText && values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2),
+    hasFewValues: isText && areWords && values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2),
   };
 }
 
@@ -141,6 +142,8 @@ const idForm = (text: string): string =>
 
 const MOST_WORDS_OF_ID = 3;
 const LONGEST_ID = 80;
+/** A longer text is a remark. */
+const LONGEST_STATUS = 50;
 
 const COUNT = /^-?\d{1,3}(?:\.0)?$/;
 const LIST = /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/;

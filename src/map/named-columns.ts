@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import type { Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import type { NamedSource } from "./source.ts";
+import { titleHint } from "./table-columns.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 
@@ -206,15 +207,15 @@ export function refuseHeader({ columns, fixed, names }: Reading, settings: Named
     );
   const missing = fixed === undefined ? [] : missingFields(fixed, (field) => columns.fields.has(field));
   if (missing.length === 0) return;
+  const title = titleHint(names);
+  const lacks = `${fileName} has no column for ${missing.join(", ")}, which ${fixed} needs.`;
+  if (title !== undefined) throw new Failure("usage", lacks, { hint: title });
   const near = missing.flatMap((field) => {
     const meant = nearest(field, names);
     return meant === undefined ? [] : [`${quote(meant)} is near ${field}`];
   });
   const rename = near.length > 0 ? `${near.join("; ")}. ` : "";
-  throw refuse(
-    `${fileName} has no column for ${missing.join(", ")}, which ${fixed} needs.`,
-    `${rename}Its columns are ${names.map(quote).join(", ")}. Rename or add the column`,
-  );
+  throw refuse(lacks, `${rename}Its columns are ${names.map(quote).join(", ")}. Rename or add the column`);
 }
 
 export function understandingOf(reading: Reading, { source, header }: NamedSettings): Understanding {

@@ -134,12 +134,18 @@ export class TableColumns implements Names {
     const [only = ""] = this.#header;
     if (this.#header.length === 1 && /[,;\t|]/.test(only))
       return `Its only column is ${quote(only)}: is the delimiter in csv wrong, or was it not detected?`;
-    const named = this.#header.filter((each) => each !== "");
-    if (named.length === 1)
-      return `Its only column is ${quote(named[0] ?? "")}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
+    const title = titleHint(this.#header);
+    if (title !== undefined) return title;
     const near = nearest(name, this.#places.keys());
     return near === undefined ? `Its columns are ${listed([...this.#places.keys()])}.` : `Did you mean ${quote(near)}?`;
   }
+}
+
+/** Of a header with one name only, which may be a title above it. */
+export function titleHint(header: readonly string[]): string | undefined {
+  const [only, ...others] = header.filter((each) => each !== "");
+  if (only === undefined || others.length > 0) return undefined;
+  return `Its only column is ${quote(only)}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
 }
 
 const readAt =

@@ -103,3 +103,10 @@ test("cells that are blank below the first row of an order are asked about", () 
     'fillDown: "<FILL IN: those of Email, Financial Status, Paid at in which a blank cell means the one above, as [one, other]; or remove this line>"',
   );
 });
+
+test("a remark in whole sentences is no status: it is asked about, and no text of it expected", () => {
+  const remark = "Customer called and asked for a refund as she is ill; cancelled by T.";
+  const lines = bodyOf("sales.csv", salesWith("Cancellation remark", ["", remark, ""]));
+  expect(ruleOf(lines, "expect")).toBeUndefined();
+  expect(ruleOf(lines, "when")).toContain('{Cancellation remark: "<FILL IN: ');
+});
