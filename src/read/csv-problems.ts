@@ -2,23 +2,22 @@
 
 import { cleanText, count, escapeUnseen, number } from "../text.ts";
 import type { RecordFault } from "./csv-records.ts";
-import { malformed, type Row, rawText, type TableForm } from "./row.ts";
+import { malformed, type Row, type TableForm } from "./row.ts";
 
 export function faultRow(table: TableForm, row: Buffer, line: number, fault: RecordFault): Row {
   const column = columnName(table, fault.column);
   const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
-  const text = rawText(row);
   const rest = fault.bordersKnown ? "" : " Nothing after this row was read.";
   if (fault.kind === "return")
-    return malformed(line, text, fault.bordersKnown, {
+    return malformed(line, row, fault.bordersKnown, {
       rule: "lone-carriage-return",
       message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${rest}`,
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
-  return malformed(line, text, false, {
+  return malformed(line, row, false, {
     rule: "csv-quotes",
     message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${rest}`,
-    hint: quoteHint(table, text, fault),
+    hint: quoteHint(table, row.toString(), fault),
   });
 }
 
@@ -45,7 +44,7 @@ export function headerAgainRow(row: Buffer, line: number, order: "same" | "other
           "The row is a header again, with the columns in another order. Nothing after this row was read.",
           "Pass the two files separately: their columns differ.",
         ];
-  return malformed(line, rawText(row), order === "same", { rule: "header-repeated", message, hint });
+  return malformed(line, row, order === "same", { rule: "header-repeated", message, hint });
 }
 
 export function cellCountRow(table: TableForm, row: Buffer, line: number, cells: readonly string[]): Row {
@@ -65,13 +64,7 @@ export function cellCountRow(table: TableForm, row: Buffer, line: number, cells:
       : given < expected
         ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
         : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
-  return malformed(
-    line,
-    rawText(row),
-    true,
-    { rule: "cell-count", message, hint },
-    given < expected ? cells : undefined,
-  );
+  return malformed(line, row, true, { rule: "cell-count", message, hint }, given < expected ? cells : undefined);
 }
 
 /** A cell as a config may hold it, so that the line that is printed is right as it stands: unseen characters as escapes. */

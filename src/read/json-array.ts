@@ -3,7 +3,7 @@ import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { CUT_OFF, toObjectRow } from "./json-row.ts";
 import { malformed, type Row, rowTooLong } from "./row.ts";
-import { LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
+import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
 import type { RowParser } from "./row-reader.ts";
 
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
@@ -119,7 +119,7 @@ export class JsonArrayParser implements RowParser {
 
   /** Nothing is read behind that. */
   #fail(rows: Row[], message: string, hint: string): void {
-    rows.push(malformed(this.#items, "", false, { rule: "json-invalid", message, hint }));
+    rows.push(malformed(this.#items, EMPTY, false, { rule: "json-invalid", message, hint }));
   }
 
   /** @param isOfLines another object follows the first. */

@@ -31,15 +31,11 @@ export function toObjectRow(
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const invalid = invalidJson(text, item?.firstLine ?? line);
-    return malformed(
-      line,
-      rawText(bytes),
-      item === undefined,
-      item === undefined ? invalid : inArray(invalid, item.isCut),
-    );
+    const problem = item === undefined ? invalid : inArray(invalid, item.isCut);
+    return malformed(line, bytes, item === undefined, problem);
   }
   if (!isJsonObject(value)) {
-    return malformed(line, rawText(bytes), true, {
+    return malformed(line, bytes, true, {
       rule: "json-not-object",
       value: rawText(bytes),
       message: `A row is a JSON object, not ${typeof value === "string" ? "a text" : typeName(value)}.`,
@@ -50,7 +46,7 @@ export function toObjectRow(
     });
   }
   if (duplicate !== undefined) {
-    return malformed(line, rawText(bytes), true, {
+    return malformed(line, bytes, true, {
       rule: "json-duplicate-key",
       pointer: duplicate,
       message: `The key ${cleanText(duplicate === "" ? "of an object" : duplicate)} occurs twice; one of its values would be lost.`,
@@ -61,7 +57,7 @@ export function toObjectRow(
 }
 
 const tooDeep = (line: number, bytes: Buffer): Row =>
-  malformed(line, rawText(bytes), true, {
+  malformed(line, bytes, true, {
     rule: "json-invalid",
     message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
     hint: "Real rows nest a few levels deep: check that it is the right file.",

@@ -127,19 +127,23 @@ interface ReaderProblem extends Problem {
   readonly rule: ReaderRule;
 }
 
-/** `cells` are those of a row that has fewer than the header. */
+/**
+ * @param bytes those of the row, as far as it was read.
+ * @param cells of a row that has fewer than the header.
+ */
 export function malformed(
   line: number,
-  text: string,
+  bytes: Buffer,
   bordersKnown: boolean,
   problem: ReaderProblem,
   cells?: readonly string[],
 ): Row {
+  const text = rawText(bytes);
   return { kind: "malformed", line, text, problems: [problem], bordersKnown, ...(cells !== undefined && { cells }) };
 }
 
 export function rowTooLong(line: number, head: Buffer, bordersKnown = false): Row {
-  return malformed(line, rawText(head), bordersKnown, {
+  return malformed(line, head, bordersKnown, {
     rule: "row-too-long",
     message: `The row is longer than 1 MiB${bordersKnown ? "" : "; nothing after its beginning was read"}.`,
     hint: "Look for a quote that never closes, or check that it is the right file.",
