@@ -4,9 +4,17 @@ import { fold } from "../actions/nearest.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { cellCountRow, faultRow, headerAgainRow, holdsRows } from "./csv-problems.ts";
 import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
-import { CellsRow, fitted, type Row, rowTooLong, type TableForm, type UnevenRows, wholeCells } from "./row.ts";
+import {
+  CellsRow,
+  fitted,
+  type Row,
+  type RowParser,
+  rowTooLong,
+  type TableForm,
+  type UnevenRows,
+  wholeCells,
+} from "./row.ts";
 import { LF, MAX_ROW_BYTES } from "./row-bytes.ts";
-import type { RowParser } from "./row-reader.ts";
 
 export interface CsvOptions {
   /** One ASCII character, and not the quote; detected from the header when absent. */

@@ -4,7 +4,7 @@ import { type CsvOptions, CsvParser } from "./csv.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser, type JsonOptions } from "./json-array.ts";
 import { NdjsonParser } from "./ndjson.ts";
-import type { RowParser } from "./row-reader.ts";
+import type { RowParser } from "./row.ts";
 
 export interface FormatSpec {
   /** Endings of its files, in lower case; the first is its usual one. */

@@ -9,9 +9,8 @@ import { bomEncoding, decodeForMessage, resolveEncoding, toUtf8, Utf8Watch } fro
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
-import type { Row, UnevenRows } from "./row.ts";
+import { type Row, type RowParser, RowReader, type UnevenRows } from "./row.ts";
 import { EMPTY } from "./row-bytes.ts";
-import { type RowParser, RowReader } from "./row-reader.ts";
 
 /** Few, so that what a row leaves is garbage before V8 looks: what still lives then is copied. */
 const ROWS_PER_BATCH = 200;

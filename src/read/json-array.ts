@@ -2,9 +2,8 @@ import { JSON_BYTES, stringEnd } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { CUT_OFF, toObjectRow } from "./json-row.ts";
-import { malformed, type Row, rowTooLong } from "./row.ts";
+import { malformed, type Row, type RowParser, rowTooLong } from "./row.ts";
 import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
-import type { RowParser } from "./row-reader.ts";
 
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
 

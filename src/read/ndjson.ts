@@ -1,8 +1,7 @@
 import { Failure } from "../failure.ts";
 import { toObjectRow } from "./json-row.ts";
-import { type Row, rowTooLong } from "./row.ts";
+import { type Row, type RowParser, rowTooLong } from "./row.ts";
 import { LF, MAX_ROW_BYTES } from "./row-bytes.ts";
-import type { RowParser } from "./row-reader.ts";
 
 const CR = 13;
 

@@ -5,9 +5,8 @@ import fc from "fast-check";
 import { globSync } from "tinyglobby";
 import { describe, expect, test } from "vitest";
 import { type CsvOptions, CsvParser } from "../../../src/read/csv.ts";
-import { MAX_RAW_BYTES } from "../../../src/read/row.ts";
+import { MAX_RAW_BYTES, RowReader } from "../../../src/read/row.ts";
 import { MAX_ROW_BYTES } from "../../../src/read/row-bytes.ts";
-import { RowReader } from "../../../src/read/row-reader.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
 const CUTS = [Number.POSITIVE_INFINITY, 1, 2, 3, 7] as const;

@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import type { Row } from "../../../src/read/row.ts";
-import { type RowParser, RowReader } from "../../../src/read/row-reader.ts";
+import { type Row, type RowParser, RowReader } from "../../../src/read/row.ts";
 
 /** Feeds a text to a parser in blocks of `size` bytes (all at once by default) and gives all its rows. */
 export function feed(
