@@ -55,5 +55,5 @@ print -r -- "$out"
 zpty -d typed
 `,
   );
-  expect(run("zsh", "-f", "typed.zsh")).toContain('"name": "sandbox"');
+  expect(run("zsh", "-f", "typed.zsh")).toContain('"name":"sandbox"');
 });
