@@ -40,7 +40,7 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   if (spec === undefined) throw new Error(`no command ${command}`);
   // V8 would let what lives briefly take 64 MiB before it tidies up; what it has now is enough. A thread begins with more.
   setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--min-semi-space-size=4");
+  setFlagsFromString("--min-semi-space-size=16");
   const [startedAt, started] = [new Date().toISOString(), performance.now()];
   const { stop, abort, onFirstSignal } = process_;
   const { stdin, stdout, stderr, env } = process;
