@@ -28,7 +28,7 @@ export const METADATA = {
     const list = parseList(text);
     if (typeof list === "string") return invalid(list);
     return list.every(isFlat)
-      ? (faultOfKeys(text) ?? list)
+      ? (faultOfKeys(text, list) ?? list)
       : invalid("has an attribute that holds a list or an object");
   },
   judge: (value: unknown): Fault | undefined => {
@@ -36,7 +36,7 @@ export const METADATA = {
     const list = parseList(value);
     if (typeof list === "string") return invalid(list);
     // A pointer leads into the JSON that was sent, not into JSON inside one of its texts.
-    const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value) ?? {};
+    const { inside: _, ...fault } = faultOfList(list) ?? faultOfKeys(value, list) ?? {};
     return "rule" in fault ? fault : undefined;
   },
   keywords: {
@@ -70,8 +70,8 @@ const isFlat = (attribute: unknown): boolean =>
   !Object.values(Object(attribute)).some((value) => isJsonObject(value) || Array.isArray(value));
 
 /** A key that stood twice would be missing from what is written back. */
-function faultOfKeys(text: string): Fault | undefined {
-  const twice = surveyJson(text).duplicate;
+function faultOfKeys(text: string, list: readonly MetadataAttribute[]): Fault | undefined {
+  const twice = JSON.stringify(list) === text ? undefined : surveyJson(text).duplicate;
   if (twice === undefined) return undefined;
   const what = `has the key ${JSON.stringify(twice)} twice`;
   return { rule: "json-duplicate-key", what, hint: "Remove one of the two." };
