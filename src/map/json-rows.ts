@@ -3,7 +3,7 @@
  * that no row has is a missing column.
  */
 
-import { ExactNumber, typeName } from "../actions/exact-number.ts";
+import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import type { FieldName } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
@@ -64,6 +64,9 @@ interface WantedKey {
   readonly outer?: string | undefined;
 }
 
+/** Paths that are remembered: keys may be made of data, and so without end. */
+const MOST_PATHS = 1000;
+
 export class JsonKeys implements Names {
   readonly #aliases: Aliases;
   readonly #used = new Set<string>();
@@ -73,7 +76,8 @@ export class JsonKeys implements Names {
   #hasRows = false;
   /** Paths of lists that had items. */
   readonly #lists = new Set<string>();
-  readonly unused: readonly string[] = [];
+  /** Paths of the values that rows have, and items, which are called `item`. */
+  readonly #seen = new Set<string>();
   readonly wanted: undefined;
 
   constructor(aliases: Aliases) {
@@ -106,6 +110,13 @@ export class JsonKeys implements Names {
     return [...this.#used];
   }
 
+  get unused(): readonly string[] {
+    const used = [...this.#used].map((name) => name.replace(/^outer\b/, "item"));
+    const isRead = (path: string): boolean =>
+      this.#lists.has(path) || used.some((name) => name === path || name.startsWith(`${path}.`));
+    return [...this.#seen].filter((path) => !isRead(path));
+  }
+
   want(key: WantedKey): void {
     const id = JSON.stringify([key.list, key.name]);
     if (this.#wanted.has(id)) return;
@@ -116,14 +127,25 @@ export class JsonKeys implements Names {
   /** Looks at a row, whatever actions it gives. */
   seeRow(value: unknown): void {
     this.#hasRows = true;
+    this.#see("", value);
     if (this.#unmet.length > 0) this.#look(undefined, value);
   }
 
   seeItems(list: string, items: readonly unknown[]): void {
     if (items.length > 0) this.#lists.add(list);
     for (const item of items) {
-      if (this.#unmet.length === 0) return;
-      this.#look(list, item);
+      this.#see("item.", item);
+      if (this.#unmet.length > 0) this.#look(list, item);
+    }
+  }
+
+  #see(before: string, value: unknown): void {
+    if (this.#seen.size >= MOST_PATHS || !isJsonObject(value)) return;
+    for (const key of Object.keys(value)) {
+      const path = before === "" ? key : before + key;
+      const inner = value[key];
+      if (isJsonObject(inner)) this.#see(`${path}.`, inner);
+      else this.#seen.add(path);
     }
   }
 

@@ -207,7 +207,7 @@ export function refuseHeader({ columns, fixed, names }: Reading, settings: Named
     );
   const missing = fixed === undefined ? [] : missingFields(fixed, (field) => columns.fields.has(field));
   if (missing.length === 0) return;
-  const title = titleHint(names);
+  const title = columns.fields.size === 0 ? titleHint(names) : undefined;
   const lacks = `${fileName} has no column for ${missing.join(", ")}, which ${fixed} needs.`;
   if (title !== undefined) throw new Failure("usage", lacks, { hint: title });
   const near = missing.flatMap((field) => {

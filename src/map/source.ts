@@ -87,7 +87,7 @@ const test = named(
 
 const values = named(
   "values",
-  z.union([blankOrText(), listOf(blankOrText())], { error: needs("text or a list of texts") }),
+  z.union([blankOrText(), listOf(blankOrText())], { error: needs('text or a list of texts; "" is an empty cell') }),
 );
 
 /** A map: all of its columns; a list of maps: any of them. */

@@ -7,7 +7,7 @@ import type { KnownAction } from "../ledger/ledger.ts";
 import type { EventState, Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
-import { closedEvent, fieldOf, idText } from "./words.ts";
+import { closedEvent, fieldOf, idText, REENTRY } from "./words.ts";
 
 export interface AcrossOptions {
   readonly read: RowsRead;
@@ -135,9 +135,10 @@ export class Across {
     const { ended, endedAt } = ticket;
     if (ended === "invalidated" || (ended === "checked in" && item.kind !== "claimedTicket")) {
       const where = endedAt === undefined ? "before this input" : `at ${this.#placeOf(endedAt)}`;
+      const isReentry = ended === "checked in" && item.kind === "scannedTicket";
       this.#report(item, "after-final", {
         message: `Ticket ${idOf(item)} was ${ended} ${where}; the service may not accept ${withArticle(item.kind)} after that.`,
-        hint: "Check the order; --order time sorts by orderTime.",
+        hint: `Check the order; --order time sorts by orderTime.${isReentry ? ` ${REENTRY}` : ""}`,
       });
     }
     if (item.kind === "resoldTicket") this.#resell(ticket, item);

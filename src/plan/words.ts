@@ -49,7 +49,7 @@ async function changed(item: Item, read: RowsRead, accepted: Accepted): Promise<
   if (other !== undefined && !isAccepted(other))
     return {
       message: `${placeText(read.lineOf(other.row))} has the same ${kind} with other content; it is not sent twice${shownValues}.`,
-      hint: "Remove the outdated row.",
+      hint: kind === "checkedInTicket" ? `Remove the outdated row. ${REENTRY}` : "Remove the outdated row.",
     };
   return {
     message: `It was accepted with other content and is not sent again${shownValues}.`,
@@ -59,11 +59,14 @@ async function changed(item: Item, read: RowsRead, accepted: Accepted): Promise<
 
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
+export const REENTRY = "Where tickets are let in more than once, make each entry a scannedTicket.";
+
 const REMEDY: Partial<Readonly<Record<ActionName, string>>> = {
   newEvent:
     "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
   soldTicket:
     "An updateTicket changes imageUrl, mediaUrl and metadataAttributes, a resoldTicket the holder; nothing changes the price or time of a sale. If the new value is right, record it with --adopt (the service keeps the old one), or invalidate the ticket and sell it under another ticketId. If it is wrong, correct it at the source.",
+  checkedInTicket: REENTRY,
 };
 
 function late(item: Item): Said {

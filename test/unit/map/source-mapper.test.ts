@@ -228,6 +228,14 @@ actions:
     });
   });
 
+  test("say which keys of rows and items no rule reads", () => {
+    const mapper = createMapper({ fileName: "sales.ndjson", source: { name: "s", config } });
+    const item = '{"barcode_values":["b1"],"refunded_at":"2026-05-01"}';
+    const row = `{"status":"CONFIRMED","buyer":{"id":7,"city":"Bern"},"proceeds":{"amount":"12.00"},"number_of_tickets":1,"created_at":1,"barcodes":[${item}],"test":true}`;
+    mapper.map(json(row));
+    expect(mapper.understanding.unused).toEqual(["buyer.city", "test", "item.refunded_at"]);
+  });
+
   test("whose value is a list or an object where text is wanted are a problem", () => {
     const mapper = createMapper({ fileName: "sales.ndjson", source: { name: "s", config } });
     const bad = json(
