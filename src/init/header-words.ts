@@ -23,6 +23,9 @@ export const wordsOf = (name: string): readonly string[] =>
 
 export const joinedWords = (name: string): string => wordsOf(name).join("");
 
+/** A pattern that is a whole word: any of these, with `|` between them. */
+const anyWord = (...words: readonly string[]): RegExp => new RegExp(`^(?:${words.join("|")})$`);
+
 /** The header words of each field, the surest first; compared with the whole name, or with words in a row of it, written together. */
 export const WORDS = {
   ticketId:
@@ -33,10 +36,15 @@ export const WORDS = {
     "eventid event veranstaltung vorstellung show evenement spectacle manifestation seance representation evento " +
     "spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
   userId:
-    "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
+    "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr " +
+    "numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email " +
+    "emailaddress buyeremail customeremail mail " +
     "courriel correo customer buyer client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
   price:
-    "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis endpreis verkaufspreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
+    "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis endpreis verkaufspreis prixunitaire " +
+    "prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid " +
+    "amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe " +
+    "preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
   orderTime:
     "ordertime soldat soldon dateofsale dateofpurchase paidat paidon datesold dateordered datepaid boughtat " +
     "boughton reservationdate ordered sold purchased bought booked verkauft verkauftam zahldatum bezahltam " +
@@ -47,17 +55,26 @@ export const WORDS = {
     "besteldop createdat createddate creationdate created datetime timestamp date time datum fecha data zeitpunkt " +
     "uhrzeit zeit heure hora ora tijd when moment",
   status:
-    "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
+    "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus " +
+    "toestand situacao situacion situation",
   quantity:
-    "quantity qty ticketqty ticketcount tickets numberoftickets nooftickets numtickets ticketspurchased partysize groupsize headcount anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
-    "spaces bookingspaces seats numseats numberofseats guests persons people admissions adults kids children items units personen erwachsene kinder personnes adultes enfants personas adultos persone adulti personen volwassenen kinderen pessoas platze plaetze " +
-    "adult child kid person guest senior seniors student students concession concessions youth infants erwachsener jugendliche senioren studenten ermassigt ermassigte enfant adulte etudiants nino bambini ragazzi anziani " +
+    "quantity qty ticketqty ticketcount tickets numberoftickets nooftickets numtickets ticketspurchased partysize " +
+    "groupsize headcount anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
+    "spaces bookingspaces seats numseats numberofseats guests persons people admissions adults kids children items " +
+    "units personen erwachsene kinder personnes adultes enfants personas adultos persone adulti personen " +
+    "volwassenen kinderen pessoas platze plaetze " +
+    "adult child kid person guest senior seniors student students concession concessions youth infants erwachsener " +
+    "jugendliche senioren studenten ermassigt ermassigte enfant adulte etudiants nino bambini ragazzi anziani " +
     "pax admits stuck stueck stk stuckzahl stueckzahl places nombredeplaces antal liczba",
   currency: "currency currencycode paidcurrency waehrung wahrung devise valuta divisa moneda moeda munt",
   eventName:
-    "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
+    "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo " +
+    "evento titulo espectaculo spettacolo",
   startTime:
-    "termin eventstart eventdate eventdatetime eventtime showdate showtime concertdate performancedate veranstaltungsdatum vorstellungsdatum datedelevenement dataevento fechaevento fechadelevento startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
+    "termin eventstart eventdate eventdatetime eventtime showdate showtime concertdate performancedate " +
+    "veranstaltungsdatum vorstellungsdatum datedelevenement dataevento fechaevento fechadelevento startdate " +
+    "starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio " +
+    "datainicio aanvang",
   endTime: "eventend enddate endtime endsat end ends ende fin datefin fine datafine fim datafim fechafin einde",
 } as const;
 
@@ -75,8 +92,11 @@ const ORDER =
 const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
 
 /** What was paid in all, or before or after something else. */
-const IN_ALL =
-  /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/;
+const IN_ALL = anyWord(
+  "total\\w*|subtotal|sum|summe|gesamt\\w*|amount|paid|gross|net|brutto\\w*|netto\\w*|brut|lordo|bruto|neto",
+  "liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato",
+  "pagado|pago|betaald",
+);
 
 /** What a single word of a column's name says of it, unless another word of it says the second. */
 const NAMES = {
@@ -89,41 +109,78 @@ const NAMES = {
   saleFlag:
     /^(?:paid|confirmed|bezahlt|bestatigt|paye|confirme|pagato|confermato|pagado|confirmado|pago|betaald|bevestigd)$/,
   /** What a row is: a sale, or that something was given back. */
-  rowKind:
-    /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/,
-  ofRow:
-    /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/,
+  rowKind: anyWord(
+    "types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart",
+    "transaktionsart|belegart|operation|operacion|operazione|operacao",
+  ),
+  ofRow: anyWord(
+    "transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?",
+    "activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do",
+    "da|la|del|della",
+  ),
   /** Whether somebody could enter, or went which way. */
   logState: [
-    /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/,
+    anyWord(
+      "results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved",
+      "permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived",
+      "entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich",
+      "zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao",
+      "direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt",
+    ),
     /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/,
   ],
   /** What only a log has. */
-  log: /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/,
+  log: anyWord(
+    "devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict",
+    "direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag",
+    "resultaat",
+  ),
   cents:
     /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u,
   minorUnits: /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/,
   /** Of each ticket, whatever else the row holds. */
   perTicket: [
-    /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/,
+    anyWord(
+      "unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\\w*|stuck\\w*|kartenpreis|ticketpreis",
+      "ticketprice|unitprice|unitaire|unitario",
+    ),
     IN_ALL,
   ],
   /** Of all tickets of the row, for certain. */
   total: /^(?:total\w*|subtotal|sum|summe|gesamt\w*|totaal\w*)$/,
   inAll: IN_ALL,
-  time: /^(?:at|on|am|um|le|el|il|op|em|dates?|\w*datum|\w*time|\w*timestamp|\w*zeit|zeitpunkt|fecha|data|hora|heure|ora|tijd|when|moment|starts?|begins?|ends?|until)$/,
+  time: anyWord(
+    "at|on|am|um|le|el|il|op|em|dates?|\\w*datum|\\w*time|\\w*timestamp|\\w*zeit|zeitpunkt|fecha|data|hora|heure",
+    "ora|tijd|when|moment|starts?|begins?|ends?|until",
+  ),
   /** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
   surcharge: [
-    /^(?:fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/,
-    /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/,
+    anyWord(
+      "fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?",
+      "discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand",
+      "donation|spende|tip|revenue|umsatz",
+    ),
+    anyWord(
+      "incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus",
+      "less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder",
+    ),
   ],
   /** What was sold, also what is no ticket. */
-  goods:
-    /^(?:artikel|articles?|articulos?|articol[oi]|artigos?|products?|produkte?|produits?|productos?|prodott[oi]|sku|items?)$/,
+  goods: anyWord(
+    "artikel|articles?|articulos?|articol[oi]|artigos?|products?|produkte?|produits?|productos?|prodott[oi]|sku",
+    "items?",
+  ),
   /** What was before a ticket was sold by its holder. */
   before: [
-    /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/,
-    /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/,
+    anyWord(
+      "from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask",
+      "face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\\w*|ursprunglich\\w*|verkaufer\\w*",
+      "verkaeufer\\w*|ancien\\w*|precedent\\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige",
+    ),
+    anyWord(
+      "to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\\w*|kaeufer\\w*|nouveau",
+      "nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper",
+    ),
   ],
   /** The ticket that is given back or exchanged. */
   original: /^(?:orig\w*|ursprung\w*|ursprueng\w*)$/,
@@ -134,11 +191,16 @@ const NAMES = {
   /** Something else of an order than which one it is. */
   notOrder:
     /^(?:at|on|qty|type)$|(?:date|datum|time|zeit|status|statut|zustand|state|amount|total|price|value|currency|method|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl)$/,
-  buyer:
-    /^(?:buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller|teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam))$/,
+  buyer: anyWord(
+    "buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller",
+    "teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam)",
+  ),
   price: /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid|cost)$/,
   /** Such columns may hold an id of anything. */
-  id: /^(?:n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia|riferimento)$/,
+  id: anyWord(
+    "n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia",
+    "riferimento",
+  ),
 } satisfies Record<string, RegExp | readonly [RegExp, unless: RegExp]>;
 
 type Says = keyof typeof NAMES;
@@ -187,10 +249,27 @@ const COUNT_NAMES: ReadonlySet<string> = new Set(WORDS.quantity.split(" "));
 export const namesCount = (name: string): boolean => COUNT_NAMES.has(joinedWords(name));
 
 /** Whole texts by which a column is taken for a status, or for the result of a scan. What they mean, the user says. */
-const STATUSES =
-  /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig|cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald|checked[ _-]?in|arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt|gescand|pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert|abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]|pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen)$/;
-const LOG_STATES =
-  /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig|denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen|in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/;
+const STATUSES = anyWord(
+  "paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft",
+  "bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]",
+  "pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig|cancell?ed|refunded|void|voided",
+  "invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]",
+  "rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald|checked[ _-]?in",
+  "arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt",
+  "gescand|pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert",
+  "abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]",
+  "pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen",
+);
+const LOG_STATES = anyWord(
+  "ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome",
+  "zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]",
+  "permitid[oa]|aceit[oa]|toegelaten|geldig|denied|rejected|refused|blocked|fail|failure|failed|error|invalid",
+  "unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt",
+  "abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]",
+  "denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen|in|out|entry|re-?entry|exit|enter|leave|left|inbound",
+  "outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida",
+  "ingang|uitgang",
+);
 
 const thatAre = (values: readonly string[], words: RegExp): number =>
   values.filter((value) => words.test(plainText(value).trim())).length;

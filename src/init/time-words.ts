@@ -12,19 +12,24 @@ const whole = (words: string): RegExp =>
   new RegExp(`^(?:${words})(?:date|datetime|time|timestamp|at|on|from|datum|zeit|tag)?$`);
 const OTHER_TIME = [
   whole(
-    "starts?|starting|begins?|beginn|beginning|debut|inizio|inicio|aanvang|ends?|ending|ende|fin|fine|fim|einde|until|till|bis|hasta|jusque?|jusquau|tot|doors?|opens?|opening|opened|closes?|closing|closed",
+    "starts?|starting|begins?|beginn|beginning|debut|inizio|inicio|aanvang|ends?|ending|ende|fin|fine|fim|einde|" +
+      "until|till|bis|hasta|jusque?|jusquau|tot|doors?|opens?|opening|opened|closes?|closing|closed",
   ),
   whole(
-    "valid(?:ity|until|to|thru|till)?|gultig(?:keit)?|gueltig(?:keit)?|validite|validita|validez|validade|geldig|geldigheid|due|deadline|dob|born|geboren",
+    "valid(?:ity|until|to|thru|till)?|gultig(?:keit)?|gueltig(?:keit)?|validite|validita|validez|validade|geldig|" +
+      "geldigheid|due|deadline|dob|born|geboren",
   ),
   whole(
-    "changed?|edited|edit|printed|prints?|gedruckt|afgedrukt|generated|generation|reports?|seen|login|logon|visit(?:ed)?|sent|sync(?:ed)?|payout|reminder|reminded|consent|presale|onsale|departure|travel|pickup",
+    "changed?|edited|edit|printed|prints?|gedruckt|afgedrukt|generated|generation|reports?|seen|login|logon|" +
+      "visit(?:ed)?|sent|sync(?:ed)?|payout|reminder|reminded|consent|presale|onsale|departure|travel|pickup",
   ),
   /^(?:expir|ablauf|scaden|caduc|vencim|verloop|birth|geburt|naissance|nascit|nacim|nascim|geboort|updat|lastupdat|lastmodif|lastchang|lastseen|modif|geander|geaender|anderung|aenderung|aktualis|aggiorna|actualiz|atualiz|gewijzigd|bijgewerkt|export|geexport|esporta|download|druck|imprim|impress|stampa(?:t|$)|deliver|shipp|archiv|import(?!e))/,
   /^(?:event|show|concert|konzert|veranstaltungs?)(?:start|begin|end|ende|door|open)/,
 ];
 const EVENT_WORD = whole(
-  "events?|shows?|performance|concert|konzert|gig|session|festival|match|game|veranstaltung|veranstaltungs|vorstellung|vorstellungs|auffuhrung|evenement|spectacle|seance|representation|manifestation|evento|spettacolo|rappresentazione|espectaculo|funcion|sesion|voorstelling|espetaculo|sessao",
+  "events?|shows?|performance|concert|konzert|gig|session|festival|match|game|veranstaltung|veranstaltungs|" +
+    "vorstellung|vorstellungs|auffuhrung|evenement|spectacle|seance|representation|manifestation|evento|spettacolo|" +
+    "rappresentazione|espectaculo|funcion|sesion|voorstelling|espetaculo|sessao",
 );
 const ACTION_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
   [
@@ -40,8 +45,10 @@ const ACTION_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
 ];
 const ANY_TIME: ReadonlySet<string> = new Set(
   (
-    "createdat createdtime createddate createdon creationdate created datecreated datetime timestamp date time datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment at " +
-    "recordedat loggedat occurredat happenedat datumuhrzeit dateandtime dateheure fechahora fechayhora dataora datahora erstelltam angelegtam"
+    "createdat createdtime createddate createdon creationdate created datecreated datetime timestamp date time " +
+    "datum fecha data zeitpunkt uhrzeit zeit heure hora ora tijd when moment at " +
+    "recordedat loggedat occurredat happenedat datumuhrzeit dateandtime dateheure fechahora fechayhora dataora " +
+    "datahora erstelltam angelegtam"
   ).split(" "),
 );
 const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filter((word) => !ANY_TIME.has(word)));
