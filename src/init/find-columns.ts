@@ -100,8 +100,8 @@ function pricesIn(all: readonly Column[]): readonly Column[] {
   const named = called("price", all.filter(mayBePrice));
   const ofItems = named.filter(({ name }) => name.startsWith("item."));
   const money = all.filter(({ name, isMoney }) => isMoney && !namesLoss(name) && !says(name, "surcharge"));
-  const told = money.filter(({ name }) => says(name, "perTicket", "total"));
-  const prices = [ofItems, named, told].find(({ length }) => length > 0);
+  const inName = money.filter(({ name }) => says(name, "perTicket", "total"));
+  const prices = [ofItems, named, inName].find(({ length }) => length > 0);
   if (prices !== undefined)
     return [...prices].sort(
       (one, other) => Number(says(other.name, "perTicket")) - Number(says(one.name, "perTicket")),

@@ -199,14 +199,14 @@ function firstOf(accepted: Accepted, isIt: (known: KnownAction, mark: string) =>
 /** A time was corrected, where an accepted one is missing that the input should show; and times that fall are a problem. */
 function judgeTimes(items: readonly Item[], accepted: Accepted, { spanOf, shows }: Judging): void {
   let latest: Item | undefined;
-  const isAsked = accepted.size > 0 && items.some((item) => item.verdict === "new" && isToldByTime(item));
+  const isAsked = accepted.size > 0 && items.some((item) => item.verdict === "new" && isKnownByTime(item));
   const missing = isAsked ? missingOf(items, accepted, spanOf) : undefined;
   for (const item of items) {
     const { kind, time } = item;
     if (time === undefined || item.verdict === "bad" || item.isCorrected) continue;
     if (item.verdict === "new") {
       if (overwrites(kind) && time < (latest?.time ?? time)) set(item, "unclear", "times-fall", latest);
-      else if (missing !== undefined && isToldByTime(item) && shows(item.input))
+      else if (missing !== undefined && isKnownByTime(item) && shows(item.input))
         set(item, "unclear", "missing", missing);
     }
     if (time > (latest?.time ?? -1)) latest = item;
@@ -214,7 +214,7 @@ function judgeTimes(items: readonly Item[], accepted: Accepted, { spanOf, shows 
 }
 
 /** A corrected time makes another action of it. Rejects hold what is left, and show nothing again. */
-const isToldByTime = ({ mark = "", time, isFromRejects }: Item): boolean =>
+const isKnownByTime = ({ mark = "", time, isFromRejects }: Item): boolean =>
   time !== undefined && kindOfMark(mark) === "t" && !isFromRejects;
 
 function missingOf(items: readonly Item[], accepted: Accepted, spanOf: Judging["spanOf"]): KnownAction | undefined {

@@ -59,7 +59,7 @@ async function changed(item: Item, read: RowsRead, accepted: Accepted): Promise<
 
 const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
 
-export const REENTRY = "Where tickets are let in more than once, make each entry a scannedTicket.";
+export const REENTRY = "Where people enter more than once, make each entry a scannedTicket.";
 
 const REMEDY: Partial<Readonly<Record<ActionName, string>>> = {
   newEvent:

@@ -30,7 +30,7 @@ export async function noteInJournal(environment: Environment, ledger: Ledger, ru
   });
 }
 
-/** Notes the runs of which a ledger was told, as if they were sent from here: it may be lost once more. */
+/** Notes the runs that an import brought, as if they were sent from here: it may be lost once more. */
 export async function noteImportedInJournal(environment: Environment, ledger: Ledger): Promise<void> {
   const known = new Set(readJournal(journalPath(environment)).map(({ run }) => run));
   for (const run of await ledger.runs()) {

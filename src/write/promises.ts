@@ -38,9 +38,9 @@ export const promisesHeader = (format: PromiseFormat, safeCsv: boolean): string 
 
 /** Lines for the actions of a chunk whose outcome is known, in their order, each ending in a newline. */
 export function promiseLines({ chunk, items }: Outcomes, style: LineStyle): string {
-  const told = items.filter(isTold);
-  if (style.format === "ndjson") return told.map((item) => ndjson(lineOf(item, chunk, style))).join("");
-  const rows = told.map((item) => {
+  const decided = items.filter(isDecided);
+  if (style.format === "ndjson") return decided.map((item) => ndjson(lineOf(item, chunk, style))).join("");
+  const rows = decided.map((item) => {
     const line = lineOf(item, chunk, style);
     return COLUMNS.map((column) => line[column]);
   });
@@ -48,7 +48,7 @@ export function promiseLines({ chunk, items }: Outcomes, style: LineStyle): stri
   return csvText(style.safeCsv ? rows.map((cells) => [...cells.map(safe), GUARDED]) : rows, ",");
 }
 
-const isTold = ({ outcome }: Item): boolean =>
+const isDecided = ({ outcome }: Item): boolean =>
   outcome === "accepted" || outcome === "rejected" || outcome === "settled";
 
 function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs }: LineStyle): PromiseLine {
