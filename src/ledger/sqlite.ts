@@ -29,7 +29,7 @@ export const SQLITE_TYPES: Types = {
   json: (text) => text,
 };
 
-/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `logOf` to say. */
+/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `Log` to say. */
 const SETTINGS =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
 

@@ -35,7 +35,7 @@ export const stepMethods = (database: Database): Chunks => ({
   body: (run, chunk) => readBody(database, run, chunk),
   async advance(run, { ended, intent }) {
     const stepped = await database.write(async (session): Promise<Stepped> => {
-      const stored = ended && (await conclude(session, run, ended));
+      const stored = ended && (await storeEnd(session, run, ended));
       const begun = intent && (await beginAttempt(session, run, intent));
       return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
     });
@@ -60,7 +60,7 @@ export const stepMethods = (database: Database): Chunks => ({
 });
 
 /** What becomes of a chunk whose attempt ended. */
-async function conclude(session: Session, run: number, ended: Ended): Promise<Pick<Stepped, "isStored" | "doubt">> {
+async function storeEnd(session: Session, run: number, ended: Ended): Promise<Pick<Stepped, "isStored" | "doubt">> {
   const { chunk, event, claim, answers, at, httpStatus, detail } = ended;
   if (!(await endAttempt(session, run, ended)) && claim !== undefined) {
     await keepLate(session, claim, ended);

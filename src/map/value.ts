@@ -52,7 +52,7 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
   if (steps.display !== undefined && !context.displays)
     throw new MappingError([...path, "display"], "means something only in a trait of metadataAttributes");
   const from = compileValue(steps.from, { ...context, displays: false, path: [...path, "from"] });
-  const map = compileMap(steps, context);
+  const map = compileValueTable(steps, context);
   const blank =
     steps.blank === undefined ? undefined : compileTemplate(steps.blank, names, [...path, "blank"], emptyWhen);
   const parse = compileParse(steps, context);
@@ -71,7 +71,7 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
 }
 
 /** A value table: exact texts, each with its template. */
-function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined {
+function compileValueTable(steps: ValueSteps, context: ValueContext): Step | undefined {
   const { path, names, label, emptyWhen } = context;
   if (steps.map === undefined) {
     if (steps.else !== undefined) throw new MappingError([...path, "else"], "has no map before it");

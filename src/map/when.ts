@@ -37,12 +37,12 @@ export interface When {
 
 /** A map: all of its columns; a list of maps: any of them. */
 export function compileWhen(config: WhenConfig, names: Names, path: RulePath): When {
-  if (!isList(config)) return compileMap(config, names, path);
-  const any = config.map((map, at) => compileMap(map, names, [...path, at]));
+  if (!isList(config)) return compileConditions(config, names, path);
+  const any = config.map((map, at) => compileConditions(map, names, [...path, at]));
   return { holds: (scope) => any.some(({ holds }) => holds(scope)), looked: any.flatMap(({ looked }) => looked) };
 }
 
-function compileMap(map: ConditionMap, names: Names, path: RulePath): When {
+function compileConditions(map: ConditionMap, names: Names, path: RulePath): When {
   const looked = Object.entries(map).map(([label, condition]): Looked => {
     const cell = compileColumn(label, names, [...path, label]);
     return { label, of: ownerOf(label), cell, read: cell, ...compileCondition(condition, label, cell) };

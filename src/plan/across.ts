@@ -44,7 +44,7 @@ interface Ticket {
 
 export class Across {
   readonly #options: AcrossOptions;
-  /** The first row of the present subject that an error makes bad. */
+  /** An error was found of the present subject: what comes behind it is not checked. */
   #isBad = false;
 
   constructor(options: AcrossOptions) {

@@ -5,7 +5,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
-import { namedRun, whyItWaits } from "./runs.ts";
+import { namedRun, failureIfBlocked } from "./runs.ts";
 import { type Limits, openSession, type Session } from "./session.ts";
 import type { RunEnd, Summary } from "./summary.ts";
 
@@ -37,7 +37,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
       nothingSent: true,
       hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
     });
-  if (run.state === "closing") throw await whyItWaits(ledger, run, environment);
+  if (run.state === "closing") throw await failureIfBlocked(ledger, run, environment);
   // The person who resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   const { carryOut } = await import("./carry-out.ts");
@@ -53,7 +53,7 @@ export async function finishEarlierRuns(context: RunContext, session: Session): 
   const { ledger, environment } = session;
   let last: RunEnd | undefined;
   for (const run of await ledger.runs({ states: ["open", "closing"] })) {
-    const waits = await whyItWaits(ledger, run, environment);
+    const waits = await failureIfBlocked(ledger, run, environment);
     if (waits !== undefined) throw waits;
     context.progress.happened({ kind: "earlier run comes first", run: run.run });
     // Loaded only here: most nights, no run is left.

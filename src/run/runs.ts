@@ -69,8 +69,8 @@ export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string
   return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0]?.run;
 }
 
-/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
-export async function whyItWaits(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
+/** Why nothing more of a run is sent before a person has done something. Undefined of one in doubt, too: that is said where its chunks are. */
+export async function failureIfBlocked(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
   const { run: id } = run;
   const close = settleCommand(run.run, environment, "--abandon");
   const resume = resumeCommand(id, environment);

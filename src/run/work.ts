@@ -11,7 +11,7 @@ import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
 import type { RunEvent } from "./progress.ts";
-import { openQuestions, statusAfter, whyItWaits } from "./runs.ts";
+import { openQuestions, statusAfter, failureIfBlocked } from "./runs.ts";
 import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
@@ -158,7 +158,7 @@ async function whyWorkWaits({ ledger, environment }: Session, run: Run): Promise
       hint: `Look, then decide: ${settleCommand(run.run, environment)}`,
     });
   }
-  const waits = await whyItWaits(ledger, run, environment);
+  const waits = await failureIfBlocked(ledger, run, environment);
   if (waits !== undefined || run.exitCode !== EXIT_CODES.refused) return waits;
   return new Failure("refused", `${of} was refused by the service, and waits for a person.`, {
     hint: `Look, then go on: ${resumeCommand(run.run, environment)}`,

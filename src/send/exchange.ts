@@ -35,7 +35,7 @@ export interface AnswerHeaders {
 /** The longest that connecting may take, with handshakes and a proxy. Nothing is sent before, so it is tried again. */
 const MAX_CONNECT_MS = 15_000;
 
-export interface Way {
+export interface Route {
   readonly dispatcher: Dispatcher;
   readonly connections: Connections;
   readonly isProxied: boolean;
@@ -46,7 +46,7 @@ export interface Way {
 }
 
 /** Never throws for what happens on the way. The dispatcher sends it once; it keeps no time. */
-export async function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
+export async function exchange(way: Route, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
   const { dispatcher, connections, isProxied, signal, leftMs = () => Number.POSITIVE_INFINITY } = way;
   const timeoutMs = Math.min(way.timeoutMs, Math.max(0, leftMs()));
   const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);

@@ -147,7 +147,7 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   // Only now: while requests fly, a lane keeps no more than their bytes.
   const reading = readExchange(exchange, toBeEchoed(body), environment.retryStatuses, seen);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
-  const { previous, ...concluded } = await conclude(way, made, reading);
+  const { previous, ...concluded } = await noteOutcome(way, made, reading);
   way.previous = previous;
   return { writing, ...concluded };
 }
@@ -256,7 +256,7 @@ interface Concluded {
 type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
 
 /** Notes what became of the chunk, unless its answer waits for the next intent. */
-async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<Concluded> {
+async function noteOutcome(way: Way, made: AttemptMade, reading: Reading): Promise<Concluded> {
   if (reading.kind === "decided") return decided(way, made, reading.items);
   const { ledger, run, environment, common, claim } = way;
   const { chunk, exchange, attempt, at } = made;
