@@ -5,7 +5,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { statusCommand } from "../next-command.ts";
 import type { RunContext } from "./context.ts";
 import { isEnteredHere, openPromises } from "./outputs.ts";
-import { namedRun, failureIfBlocked } from "./runs.ts";
+import { failureIfBlocked, namedRun } from "./runs.ts";
 import { type Limits, openSession, type Session } from "./session.ts";
 import type { RunEnd, Summary } from "./summary.ts";
 

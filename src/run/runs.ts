@@ -70,7 +70,11 @@ export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string
 }
 
 /** Why nothing more of a run is sent before a person has done something. Undefined of one in doubt, too: that is said where its chunks are. */
-export async function failureIfBlocked(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
+export async function failureIfBlocked(
+  ledger: Ledger,
+  run: Run,
+  environment: Environment,
+): Promise<Failure | undefined> {
   const { run: id } = run;
   const close = settleCommand(run.run, environment, "--abandon");
   const resume = resumeCommand(id, environment);

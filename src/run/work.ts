@@ -11,7 +11,7 @@ import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
 import type { RunEvent } from "./progress.ts";
-import { openQuestions, statusAfter, failureIfBlocked } from "./runs.ts";
+import { failureIfBlocked, openQuestions, statusAfter } from "./runs.ts";
 import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
