@@ -32,11 +32,15 @@ export async function noteInJournal(environment: Environment, ledger: Ledger, ru
 
 /** Notes the runs that an import brought, as if they were sent from here: it may be lost once more. */
 export async function noteImportedInJournal(environment: Environment, ledger: Ledger): Promise<void> {
-  const known = new Set(readJournal(journalPath(environment)).map(({ run }) => run));
+  const noted = new Map(readJournal(journalPath(environment)).map((entry) => [entry.run, entry]));
   for (const run of await ledger.runs()) {
-    if (run.kind !== "imported" || known.has(run.run)) continue;
+    if (run.kind !== "imported") continue;
     const { accepted, rejected, settled } = await ledger.counts(run.number);
-    await noteInJournal(environment, ledger, run, accepted + rejected + settled);
+    const known = accepted + rejected + settled;
+    const { baseUrl, actions = 0 } = noted.get(run.run) ?? {};
+    // Its promises may stand in several files, and the service may have another address since.
+    if (known > actions || baseUrl !== ledger.boundTo)
+      await noteInJournal(environment, ledger, run, Math.max(known, actions));
   }
 }
 

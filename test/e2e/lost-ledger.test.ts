@@ -188,6 +188,25 @@ describe("a ledger that was lost", () => {
     await nothingNew(rig, "b.ndjson");
   });
 
+  test("where nothing tells of its runs but two imports, each of a part, is missed until both are imported again", {
+    tags: ["long"],
+  }, async () => {
+    const rig = await salesRig(20);
+    await rig.run(to("a.ndjson"));
+    const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
+    rig.place.write("one.ndjson", lines.slice(0, 10).join(""));
+    rig.place.write("other.ndjson", lines.slice(10).join(""));
+    loseLedger(rig);
+    rmSync(listOf(rig));
+    await rig.run(importOf("one.ndjson"));
+    await rig.run(importOf("other.ndjson"));
+    loseLedger(rig);
+    await rig.run(importOf("one.ndjson"));
+    expect(await refused(rig, to("b.ndjson"))).toContain("it knows 10 of 20 actions");
+    await rig.run(importOf("other.ndjson"));
+    await nothingNew(rig, "b.ndjson");
+  });
+
   test("while a chunk was on its way is missed also after the import: no file says what became of it", async () => {
     const rig = await salesRig(20);
     // The request that is on its way reaches nothing, whenever the process dies.
@@ -517,6 +536,7 @@ test("a ledger belongs to its base URL: with another one nothing is sent until i
   // The same service under a new address.
   loseLedger(rig);
   expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
+  expect(readFileSync(listOf(rig), "utf8")).toMatch(new RegExp(`"baseUrl":"${other.url}/?","actions":20`));
   rig.place.write("sales.csv", salesTable(29));
   expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
     exitCode: 0,
