@@ -1,5 +1,7 @@
 /** `resume`, killed and repeated, and the same command after a kill. */
 
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
@@ -22,6 +24,27 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
     await expectAllShown(rig, rig.placed);
   },
 );
+
+test("keeps an answer that it can't compare with earlier ones, and says why it is in doubt", {
+  tags: ["long"],
+}, async () => {
+  const rig = await salesRig(15);
+  rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
+  await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"));
+  using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
+  const [whole] = ledger.prepare("SELECT origins FROM bodies WHERE chunk = 1").all();
+  ledger.exec("UPDATE bodies SET origins = x'00' WHERE chunk = 1");
+
+  const { exitCode, stderr } = await rig.run(["resume", "--env", "playground"]);
+  expect([exitCode, stderr]).toEqual([6, expect.stringContaining("it can't be compared with earlier answers")]);
+  const [{ answer } = {}] = ledger.prepare("SELECT answer FROM attempts WHERE chunk = 2 AND attempt = 2").all();
+  expect(Buffer.from(answer as Uint8Array).toString()).toContain("actionPromise");
+
+  ledger.prepare("UPDATE bodies SET origins = ? WHERE chunk = 1").run(whole?.origins ?? null);
+  await settleByTruth(rig, rig.placed);
+  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+  await expectAllShown(rig, rig.placed);
+});
 
 describe("the same command after a kill", () => {
   test.each([
