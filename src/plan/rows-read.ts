@@ -99,7 +99,7 @@ export class RowsRead {
 
   /** @param reason why it is invalid, for its rejects. */
   putRow({ row, input, line, text, position, digest }: At, state?: "corrected" | "invalid", reason?: string): void {
-    this.#row.run(row, input, line, text);
+    this.#row(row, input, line, text);
     if (state === undefined && digest === undefined && position === undefined) return;
     // A row that can't be read has no time: sorted by that, it may have stood before all.
     const at = position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
@@ -138,7 +138,7 @@ export class RowsRead {
     const [, , , , , time] = action;
     this.#seq += 1;
     if (time !== null) this.#clock = time;
-    this.#action.run(this.#seq, this.#seq, row, input, this.#isByTime ? this.#clock : null, ...action);
+    this.#action(this.#seq, this.#seq, row, input, this.#isByTime ? this.#clock : null, ...action);
     if (position === undefined && verdict === "new" && why === null) return;
     const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
     this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);

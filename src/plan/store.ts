@@ -1,6 +1,7 @@
 /** The plan while it is made: one temporary SQLite file, so that nothing in memory grows with the input. */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { errorCode, Failure } from "../failure.ts";
 
 /**
  * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
@@ -37,6 +38,7 @@ const SETTINGS =
 /** Rows that a query gives at a time: few, as in read/input.ts. */
 const BATCH = 200;
 
+/** Its methods throw a Failure `storage` where the file can't be written. */
 export class Store implements Disposable {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -47,9 +49,10 @@ export class Store implements Disposable {
     this.#database.exec(`${SETTINGS}; BEGIN; ${TABLES}`);
   }
 
-  /** A statement, to be kept by who runs it for each row. */
-  prepare(sql: string): StatementSync {
-    return this.#database.prepare(sql);
+  /** What runs a statement, to be kept by who runs it for each row. */
+  prepare(sql: string): (...values: readonly SQLInputValue[]) => void {
+    const statement = this.#database.prepare(sql);
+    return (...values) => void tried(() => statement.run(...values));
   }
 
   /** A function for use in queries: the same of the same text. */
@@ -58,16 +61,16 @@ export class Store implements Disposable {
   }
 
   run(sql: string, ...values: readonly SQLInputValue[]): number {
-    return Number(this.#kept(sql).run(...values).changes);
+    return Number(tried(() => this.#kept(sql).run(...values)).changes);
   }
 
   /** `Found` says what the columns that the query names hold. */
   get<Found extends object>(sql: string, ...values: readonly SQLInputValue[]): Found | undefined {
-    return this.#kept(sql).get(...values) as Found | undefined; // as the caller wrote the query
+    return tried(() => this.#kept(sql).get(...values)) as Found | undefined; // as the caller wrote the query
   }
 
   all<Found extends object>(sql: string, ...values: readonly SQLInputValue[]): readonly Found[] {
-    return this.#kept(sql).all(...values) as unknown as readonly Found[]; // likewise
+    return tried(() => this.#kept(sql).all(...values)) as unknown as readonly Found[]; // likewise
   }
 
   /** What a query finds, some at a time; what it sorts by must not change meanwhile. */
@@ -100,10 +103,33 @@ export class Store implements Disposable {
 
 function* inBatches<Found>(all: Iterable<unknown>): Generator<readonly Found[]> {
   let batch: Found[] = [];
-  for (const found of all) {
-    if (batch.push(found as Found) < BATCH) continue; // as the caller wrote the query
-    yield batch;
-    batch = [];
+  try {
+    for (const found of all) {
+      if (batch.push(found as Found) < BATCH) continue; // as the caller wrote the query
+      yield batch;
+      batch = [];
+    }
+  } catch (cause) {
+    throw failureOf(cause);
   }
   if (batch.length > 0) yield batch;
+}
+
+function tried<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw failureOf(cause);
+  }
+}
+
+/** The file can't be written; what is sorted for a query needs room, too. */
+function failureOf(cause: unknown): unknown {
+  if (errorCode(cause) !== "ERR_SQLITE_ERROR") return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Failure("storage", `The plan is a temporary file, and it can't be written (${why}).`, {
+    nothingSent: true,
+    hint: "Make room for temporary files, or name a folder for them with TMPDIR, then run the same command again.",
+    cause,
+  });
 }

@@ -3,7 +3,6 @@
 import { statSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { severityIn, severityTable } from "../check/rules.ts";
-import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
@@ -82,7 +81,7 @@ export async function checkInput(
   });
   const plan = await planning.catch((cause: unknown) => {
     progress.happened({ kind: "inputs understood", inputs: understood, known: new Set() });
-    throw atItsPlace(config, asStorageFailure(cause), cwd);
+    throw atItsPlace(config, cause, cwd);
   });
   progress.advanced(undefined);
   const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
@@ -101,17 +100,6 @@ export async function checkInput(
 function bytesOf(files: readonly InputFile[]): number {
   const found = files.map(({ path }) => (path === "-" ? undefined : statSync(path, { throwIfNoEntry: false })));
   return found.every((each) => each?.isFile()) ? found.reduce((sum, each) => sum + (each?.size ?? 0), 0) : 0;
-}
-
-/** An error of the disk that the plan is written to, as a storage failure. */
-function asStorageFailure(cause: unknown): unknown {
-  if (cause instanceof Failure || errorCode(cause) !== "ERR_SQLITE_ERROR") return cause;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new Failure("storage", `The plan is a temporary file, and it can't be written (${why}).`, {
-    nothingSent: true,
-    hint: "Make room for temporary files, or name a folder for them with TMPDIR, then run the same command again.",
-    cause,
-  });
 }
 
 /** The flags that say how the same input is read again. */
