@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Failure, firstThrown } from "../../src/failure.ts";
+import { firstThrown } from "../../src/failure.ts";
 import { storageFailure } from "../../src/ledger/sqlite-failures.ts";
 
 const full = Object.assign(new Error("ENOSPC: no space left on device, unlink"), { code: "ENOSPC" });
@@ -32,21 +32,4 @@ test.each([
 ])("%s is reported as what it is", (_, code, thrown, message, hint) => {
   const reported = storageFailure("ledger.db", ofSqlite(code, thrown));
   expect(reported).toMatchObject({ code: "storage", message, hint: expect.stringContaining(hint) });
-});
-
-test("a failure in other words keeps all that is not said anew", () => {
-  const cause = new Error("EACCES");
-  const failure = new Failure("storage", "The folder can't be created.", {
-    hint: "Check it.",
-    cause,
-    nothingSent: true,
-  });
-  const said = "The folder can't be created. Nothing was sent.";
-  expect(failure.with({})).toEqual(failure);
-  expect(failure.with({ code: "usage" })).toMatchObject({ code: "usage", message: said, hint: "Check it.", cause });
-  expect(failure.with({ hint: "Name another." })).toMatchObject({ message: said, hint: "Name another.", cause });
-  expect(failure.with({ happened: "No folder." })).toMatchObject({ message: "No folder. Nothing was sent." });
-  expect(failure.with({ nothingSent: ["a.csv"] }).with({ hint: "Look." })).toMatchObject({
-    message: "The folder can't be created. Nothing of a.csv was sent.",
-  });
 });

@@ -1,24 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { EXIT_CODES, Failure } from "../../../src/failure.ts";
 import { selfSigned } from "../../support/certificate.ts";
-import { type Field, makeContext, type Options, openField, verbs } from "../../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 import { deadPort, startProxy, startRaw } from "../../support/raw-server.ts";
 
 const WITH_PATH = "statusPath: /actions/{actionPromise}";
 
-async function check(field: Field, env: NodeJS.ProcessEnv = {}, options: Partial<Options<"checkEnvironment">> = {}) {
-  const asked = makeContext(field.folder, { ...field.env, ...env });
-  try {
-    const exitCode = await verbs.checkEnvironment(
-      { name: undefined, json: false, flags: {}, ...options },
-      asked.context,
-    );
-    return { exitCode, out: asked.out(), said: asked.said() };
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    return { exitCode: EXIT_CODES[cause.code], out: asked.out(), said: cause.message };
-  }
-}
+const check = (field: Field, env?: NodeJS.ProcessEnv, json = false) => field.ask("checkEnvironment", { json }, env);
 
 describe("env --check", () => {
   test("reaches the service, and has the key tried where there is a statusPath", async () => {
@@ -62,7 +49,7 @@ describe("env --check", () => {
   test("an address that takes no connection is 7, also as JSON", async () => {
     const field = await openField(WITH_PATH);
     const baseUrl = `http://127.0.0.1:${await deadPort()}`;
-    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: baseUrl }, { json: true });
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: baseUrl }, true);
     expect(exitCode).toBe(7);
     expect(JSON.parse(out)).toEqual({
       ...{ environment: "local", baseUrl, exitCode: 7 },

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
-import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
 
 describe("an item", () => {
@@ -35,15 +34,6 @@ describe("an item", () => {
     [{ action: "newEvent", data: { eventId: "e", currency: "USDD" } }, "Did you mean USD?"],
   ])("names what was probably meant in %j", (item, hint) => {
     expect(validateItem(item).map((problem) => problem.hint)).toContain(hint);
-  });
-
-  it("warns of what it can't judge", () => {
-    const withTo = { action: "claimedTicket", data: { ticketId: "t", to: "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb" } };
-    expect(validateItem(withTo).map(({ rule }) => rule)).toEqual(["wallet-unusual"]);
-    const withdrawn = { action: "newEvent", data: { eventId: "e", currency: "DEM" } };
-    expect(validateItem(withdrawn).map(({ rule }) => rule)).toEqual(["currency-withdrawn"]);
-    expect(ACTION_RULES["wallet-unusual"].severity).toBe("warn");
-    expect(ACTION_RULES["currency-withdrawn"].severity).toBe("warn");
   });
 
   it.each([

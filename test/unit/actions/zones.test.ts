@@ -13,14 +13,6 @@ const utc = (text: string) => Date.parse(text) / 1000;
 
 describe("a local time", () => {
   test.each([
-    ["UTC", "2026-05-01 12:00:00", "2026-05-01T12:00:00Z"],
-    ["Europe/Berlin", "2026-01-01 00:00:01", "2025-12-31T23:00:01Z"],
-    ["Asia/Kathmandu", "2026-07-01 00:00:00", "2026-06-30T18:15:00Z"],
-  ])("in %s: %s is %s", (zone, local, expected) => {
-    expect(instant(zone, local)).toBe(utc(expected));
-  });
-
-  test.each([
     ["Europe/Berlin", "2025-10-26 02:00:00", "2025-10-26T00:00:00Z"],
     ["Europe/Berlin", "2025-10-26 03:00:00", "2025-10-26T02:00:00Z"],
     ["Australia/Lord_Howe", "2026-04-05 01:45:00", "2026-04-04T14:45:00Z"],

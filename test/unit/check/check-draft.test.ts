@@ -19,12 +19,6 @@ const onlyOf = (action: string, data: object) => {
 };
 
 describe("an action by itself", () => {
-  it("shares one empty list when it is sound", () => {
-    const first = checkItem({ action: "soldTicket", data: sale });
-    expect(first).toEqual([]);
-    expect(checkItem({ action: "newEvent", data: event })).toBe(first);
-  });
-
   it.each([
     ["soldTicket", { ...sale, orderTime: undefined }, ["order-time-missing orderTime"]],
     ["updateTicket", { nftId: "E-1-2", imageUrl: null }, ["update-without-change undefined"]],

@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
-import {
-  allRules,
-  CHECK_RULES,
-  CROSS_ACTION_RULES,
-  LIKELY_RULES,
-  severityIn,
-  severityTable,
-} from "../../../src/check/rules.ts";
+import { allRules, CROSS_ACTION_RULES, LIKELY_RULES } from "../../../src/check/rules.ts";
 import { MAPPING_RULES } from "../../../src/map/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../../../src/read/rules.ts";
-
-const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 
 describe("the rules", () => {
   it("have ids of their own, except where one table borrows a rule of the actions", () => {
@@ -30,33 +21,9 @@ describe("the rules", () => {
     }
   });
 
-  it("are merged with those of other layers", () => {
-    const rules = allRules({ "cell-count": { severity: "error", reason: "r", example: "e" } });
-    expect(Object.keys(rules)).toEqual([...Object.keys(ACTION_RULES), ...Object.keys(CHECK_RULES), "cell-count"]);
-  });
-
   it("that only say what is likely are warnings; what can't be taken back once it is public is an error", () => {
     const { "url-with-login": published, ...likely } = LIKELY_RULES;
     expect(new Set(Object.values(likely).map(({ severity }) => severity))).toEqual(new Set(["warn"]));
     expect(published.severity).toBe("error");
-  });
-});
-
-describe("severities", () => {
-  it("are those of the rules, unless the config says otherwise", () => {
-    const severityOf = severities({ "price-invalid": "warn", "order-time-missing": "off", "after-final": "error" });
-    expect(severityOf("price-invalid")).toBe("warn");
-    expect(severityOf("order-time-missing")).toBe("off");
-    expect(severityOf("after-final")).toBe("error");
-    expect(severityOf("too-long")).toBe("error");
-    expect(severityOf("wallet-unusual")).toBe("warn");
-  });
-
-  it("take rules of other layers, and never lose a problem of an unknown one", () => {
-    const rule = { severity: "warn", reason: "r", example: "e" } as const;
-    expect(severities({}, allRules({ "from-a-reader": rule }))("from-a-reader")).toBe("warn");
-    expect(severities({})("from-a-reader")).toBe("error");
-    expect(severities({})("__proto__")).toBe("error");
-    expect(severities({})("constructor")).toBe("error");
   });
 });

@@ -80,14 +80,6 @@ describe("rows of several tickets", () => {
     expect(linesWith("ticketId:", "sales.csv", csv("2"))).toEqual(['ticketId: "{ticketId}"']);
   });
 
-  test("their total is divided", () => {
-    const csv = `Order ID,Event ID,Customer ID,Total,Quantity,Order Date
-1,e1,c1,50.00,2,2026-05-01T10:00:00Z
-2,e1,c2,25.00,1,2026-05-01T10:00:00Z
-`;
-    expect(linesWith("price:", "orders.csv", csv)).toEqual([expect.stringContaining('divide: "{Quantity}"')]);
-  });
-
   const bookings = (counts: string, price: string, ...rows: readonly string[]): string =>
     `${[
       `Order ID,Event ID,Email,${counts},${price},Order Date`,
@@ -157,18 +149,6 @@ describe("rows of several tickets", () => {
     expect(linesWith("Qty:", "sales.csv", csv)).toEqual(["Qty: 1"]);
     expect(linesWith("price:", "sales.csv", csv)).toEqual([expect.stringMatching(/^price: "\{Total\}" {3}# guess/)]);
   });
-
-  test.each(["Amount", "Paid", "Gross", "Betrag", "Importe"])(
-    "%s of an order may be of all its tickets or of each",
-    (name) => {
-      const csv = bookings("Qty", name, "2,60.00", "1,25.00", "3,90.00");
-      expect(linesWith("price:", "bookings.csv", csv)).toEqual([
-        expect.stringContaining("<FILL IN: one of the next lines, without its #: what one ticket cost>"),
-        expect.stringMatching(`^#price: "\\{${name}\\}"`),
-        expect.stringMatching(`^#price: \\{from: "\\{${name}\\}", divide: "\\{Qty\\}", places: 2\\}`),
-      ]);
-    },
-  );
 
   test("a text that says how many is a number, and no id", () => {
     const csv = bookings("Ticket", "Total", "2 x Adult,60.00", "1 x Child,25.00", "3 x Adult,90.00");

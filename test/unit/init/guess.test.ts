@@ -3,17 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { actionsOf, tableOf } from "../map/samples.ts";
-import { load, mapWith } from "./configs.ts";
-
-test("a log with nothing but tickets is a config that can be used as it is", () => {
-  const csv = "Barcode,Gate\nb1,N\nb2,S\n";
-  const { yaml } = guessConfig({ fileName: "scans.csv", isWhole: true, ...tableOf(csv) });
-  expect(actionsOf(mapWith(yaml, "scans", csv, ","))).toEqual([
-    { action: "scannedTicket", data: { ticketId: "b1" } },
-    { action: "scannedTicket", data: { ticketId: "b2" } },
-  ]);
-});
+import { load } from "./configs.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 12 }),

@@ -68,14 +68,6 @@ describe("rows in blocks", () => {
     },
   );
 
-  test("an amount that each order has once is asked about", () => {
-    const lines = bodyOf(
-      "sales.csv",
-      csv("Order,Date,Total,Barcode", "A1,2026-05-01,24.00,T1", ",,,T2", "A2,2026-05-02,12.00,T3"),
-    );
-    expect(ruleOf(lines, "price")).toContain("<FILL IN: what one ticket cost: A1 has 2 rows and one Total");
-  });
-
   test("a column that a first row lacks, or that is no order's or event's, is none", () => {
     const some = csv("Order,Barcode,Refunded at", ",T1,2026-05-01", "A1,T2,", "A2,T3,");
     expect(ruleOf(bodyOf("sales.csv", some), "fillDown")).toBeUndefined();

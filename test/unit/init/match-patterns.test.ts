@@ -1,38 +1,12 @@
 /** Patterns of several sources: each takes its own file, and none that of another. */
 
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { widePattern, withoutOverlap } from "../../../src/init/match-patterns.ts";
 import { selectSource } from "../../../src/map/select-source.ts";
 
 const patternsOf = (...fileNames: readonly string[]) =>
   withoutOverlap(fileNames.map((fileName) => ({ fileName, pattern: widePattern(fileName) })));
-
-describe("patterns of files", () => {
-  test.each([
-    [
-      ["orders.csv", "orders-archive.csv"],
-      ["orders.csv", "orders-archive*.csv"],
-    ],
-    [
-      ["orders-2026-04.csv", "orders-archive-2026-04.csv"],
-      ["orders-2026-04.csv", "orders-archive-*.csv"],
-    ],
-    [
-      ["tickets.csv", "tickets.ndjson", "tickets"],
-      ["tickets*.csv", "tickets*.ndjson", "tickets"],
-    ],
-  ])("%j are as wide as the others let them", (names, patterns) => {
-    expect(patternsOf(...names)).toEqual(patterns);
-  });
-
-  test.each([[["a.csv", "a.csv.gz"]], [["b.csv", "Orders.csv", "orders.csv"]], [["c[1].csv", "c{1}.csv"]]])(
-    "%j can't all be distinguished",
-    (names) => {
-      expect(() => patternsOf(...names)).toThrow(`${names.at(-2)} and ${names.at(-1)} can't be distinguished`);
-    },
-  );
-});
 
 const name = fc
   .array(fc.constantFrom("a", "A", "s", "ſ", "1", "22", "-", ".", "[", "sales", "*", "😀"), {

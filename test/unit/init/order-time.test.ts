@@ -1,7 +1,7 @@
 /** The time of an action: which column holds it, and where that is asked. */
 
 import { describe, expect, test } from "vitest";
-import { bodyOf, givenIn, ruleOf, SALE } from "./configs.ts";
+import { bodyOf, ruleOf } from "./configs.ts";
 
 describe("the time of a sale", () => {
   const sold = (name: string, cells: readonly string[], more = "") =>
@@ -84,17 +84,6 @@ describe("the time of a sale", () => {
     ["Locker no", ["1794900000", "1794900007"]],
   ])("is nothing that %s: %j speaks of", (name, cells) => {
     expect(ruleOf(sold(name, cells), "#orderTime")).toContain("no column looks like a time");
-  });
-
-  test("is distinguished from the other times beside it", () => {
-    const csv = `${SALE},Event start,Ordered,Cancelled\ne,t1,u,1.00,2026-05-01T20:00Z,2026-04-01T20:00Z,\ne,t2,u,1.00,2026-05-01T20:00Z,2026-04-02T20:00Z,2026-04-03T20:00Z\n`;
-    for (const fileName of ["sales.csv", "export.csv"]) {
-      const lines = bodyOf(fileName, csv);
-      expect(ruleOf(lines, "orderTime")).toContain('{from: "{Ordered}"');
-      expect(lines.join("\n")).not.toContain("no column looks like a time");
-      expect(givenIn(lines)).toEqual(["newEvent", "soldTicket", "invalidatedTicket"]);
-      expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the values of tickets that are no longer valid');
-    }
   });
 
   test("an action that has several, or a field and its own, is asked for it", () => {

@@ -14,22 +14,8 @@ const TIMES = "03-init-denies-a-time-column";
 
 test.each([
   [`${TIMES}/events.csv`, "startTime", 'startTime: {from: "{Start Date}", format: "M/d/yyyy, h:mm:ss a"}'],
-  [`${TIMES}/scans.csv`, "orderTime", 'orderTime: {from: "{Scanned At}", format: "M/d/yyyy, h:mm:ss a"}'],
-  [`${TIMES}/orders-dmy.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "d-MMM-yyyy H:mm"}'],
   [`${TIMES}/orders-wp.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "MMMM d, yyyy - h:mm a"}'],
-  [`${TIMES}/orders-utc.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: iso}'],
-  [
-    `${TIMES}/orders-serial.csv`,
-    "orderTime",
-    'orderTime: {from: "{Purchase Date}", format: spreadsheet}   # guess: the only way that fits, "46353.80211" is 2026-11-27 19:15',
-  ],
-  [
-    "04-order-total-shown-once/attendees.csv",
-    "price",
-    'price: "<FILL IN: what one ticket cost: 5012 has 3 rows and one',
-  ],
   ["07-quantity-under-another-name/bookings.csv", "each", 'each: {count: "{Spaces}"}'],
-  ["07-quantity-under-another-name/requests.csv", "each", 'each: {count: "<FILL IN: {Adults} and {Kids}, if'],
   ["09-refund-as-negative-row/sales.csv", "ticketId", 'ticketId: "{Ticket}"'],
   [
     "10-free-price/attendees.csv",
@@ -38,10 +24,6 @@ test.each([
   ],
 ])("%s: %s", (path, field, rule) => {
   expect(ruleOf(linesOf(path), field)).toContain(rule);
-});
-
-test("months in another language are shown as they stand", () => {
-  expect(ruleOf(linesOf(`${TIMES}/orders-de.csv`), "orderTime")).toMatch(/27\. Dezember 2026 19:15|MMMM/);
 });
 
 test("a refund that is a row with a negative amount is no sale, and invalidates the ticket", () => {

@@ -1,5 +1,7 @@
+/** Of what an import brings into a ledger see test/e2e/lost-ledger.test.ts. */
+
 import { expect, test } from "vitest";
-import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/ledger/ledger.ts";
+import type { Answer, ImportedLine, Ledger } from "../../../src/ledger/ledger.ts";
 import { at, describeBoth, each, ending, enter, newRun, planned, promise } from "../../support/ledgers.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
@@ -25,95 +27,9 @@ async function send(ledger: Ledger, run: number, chunk: number, answers: readonl
   await ledger.advance(run, { ended: ending("answer", { chunk, attempt, httpStatus: 200, answers }) });
 }
 
-/** Two runs: accepted, rejected, settled by a person; what the first rejected is accepted by the second. */
-async function fill(ledger: Ledger): Promise<void> {
-  const first = await enter(
-    ledger,
-    newRun(),
-    planned([{ sales: [{ id: "b" }, { id: "a" }] }, { sales: [{ id: "c" }] }]),
-  );
-  await send(ledger, first, 1, [accepted(1), { outcome: "rejected", response: '{"status":"no"}' }]);
-  await ledger.advance(first, { intent: { chunk: 2, at: at(1) } });
-  await ledger.advance(first, { ended: ending("doubt", { chunk: 2 }) });
-  await ledger.settle(first, 2, "sent", { who: "ops", at: at(3), reason: undefined });
-  const plan = planned([{ sales: [{ id: "a", price: "20" }, { id: "d" }] }]);
-  const inputs = [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }];
-  const second = await enter(ledger, newRun({ inputs }), plan);
-  await send(ledger, second, 1, [accepted(3), { outcome: "accepted", promise: "no uuid" }]);
-}
-
-const SUBJECTS = ["t:a", "t:b", "t:c", "t:d"];
+const SUBJECTS = ["t:a", "t:b", "t:c"];
 
 describeBoth("an import of promises files", (newPlace) => {
-  test("fills an empty ledger so that it answers as the lost one did", async () => {
-    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
-    await fill(lost);
-    const lines = await linesOf(lost);
-    expect(lines).toHaveLength(5);
-    expect(await ledger.importActions(each([lines.slice(0, 2), lines.slice(2)]))).toMatchObject({
-      ...{ entered: 5, known: 0, runs: (await lost.runs()).map(({ run }) => run) },
-    });
-    const facts = (known: readonly KnownAction[]) => known.map(({ run, place, ...rest }) => rest);
-    expect(facts(await ledger.actionsOf(SUBJECTS))).toEqual(facts(await lost.actionsOf(SUBJECTS)));
-    expect(await linesOf(ledger)).toEqual(lines);
-    expect((await ledger.about("no uuid")).map(({ subject, source, line }) => [subject, source, line])).toEqual([
-      ["t:d", "more.csv", 3],
-    ]);
-    expect((await ledger.runs()).map(({ kind, state }) => [kind, state])).toEqual([
-      ["imported", "finished"],
-      ["imported", "finished"],
-    ]);
-  });
-
-  test("numbers runs as they are entered, whichever line comes first, and lets none in before a later one", async () => {
-    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
-    await fill(lost);
-    const [first = "", second = ""] = (await lost.runs()).map(({ run }) => run);
-    const run = { run: first, environment: "production", at: at(1) };
-    await ledger.importRuns([run, { ...run, run: second, at: at(2) }]);
-    await ledger.importActions(each([(await linesOf(lost)).toReversed()]));
-    await ledger.importRuns([run]);
-    expect((await ledger.runs()).map((each) => each.run)).toEqual([first, second]);
-    const refused = { code: "usage", message: expect.stringContaining(`knows run ${second}, and lacks run 0ffffff0`) };
-    await expect(ledger.importRuns([{ ...run, run: "0ffffff0" }])).rejects.toMatchObject(refused);
-  });
-
-  test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
-    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
-    await fill(lost);
-    const lines = await linesOf(lost);
-    await ledger.importActions(each([lines.slice(0, 1)]));
-    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 4, known: 1 });
-    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5, runs: [] });
-    expect((await linesOf(ledger)).map(({ subject, outcome }) => [subject, outcome])).toEqual(
-      expect.arrayContaining(lines.map(({ subject, outcome }) => [subject, outcome])),
-    );
-    expect(await lost.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5 });
-  });
-
-  test("an older ledger learns what became of a chunk that it has still to send, and the rest of it stays as it is", async () => {
-    const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
-    const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }])];
-    const number = await enter(lost, run, plan);
-    await enter(older, run, plan);
-    await send(lost, number, 1, [accepted(1), { outcome: "rejected", response: "{}" }, accepted(3)]);
-    const lines = await linesOf(lost);
-    expect(await older.importActions(each([lines.slice(0, 1)]))).toMatchObject({ entered: 1, known: 0 });
-    const states = async () =>
-      (await older.chunks(number)).map(({ state, count }) => `${state} ${count}`).filter((each) => !/split/.test(each));
-    expect(await states()).toEqual(["answered 1", "planned 2"]);
-    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 2, known: 1 });
-    expect(await states()).toEqual(["answered 1", "answered 2"]);
-    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 0, known: 3 });
-    expect((await linesOf(older)).map(({ chunk, at: _, ...line }) => line)).toEqual(
-      lines.map(({ chunk, at: _, ...line }) => line),
-    );
-    expect((await older.actionsOf(SUBJECTS)).map(({ subject, state }) => [subject, state])).toEqual([
-      ["t:b", "sent"],
-      ["t:c", "sent"],
-    ]);
-  });
-
   test.each(["planned", "sending", "refused", "in doubt"] as const)(
     "an older ledger, in which a chunk is %s, learns what came of it after it was cut",
     async (state) => {

@@ -123,37 +123,7 @@ describe("a ledger in a file", () => {
   });
 });
 
-/** A process that opens the ledger and is killed at a moment. */
-const VICTIM = `
-import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
-const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
-const [{ number }] = await ledger.runs();
-const at = "2026-03-01T03:00:00.000Z";
-await ledger.advance(number, { intent: { chunk: 1, at } });
-const answers = [{ outcome: "accepted", promise: "00000000-0000-4000-8000-000000000001" }];
-await ledger.advance(number, { ended: { event: "answer", class: "answered", chunk: 1, attempt: 1, httpStatus: 200, at, answers }, intent: { chunk: 2, at } });
-`;
-
 describe("a process that is killed", () => {
-  test.each([
-    ["intended", ["sending", "planned"]],
-    ["settled", ["answered", "sending"]],
-    ["intended:2", ["answered", "sending"]],
-  ])("after %s leaves what it had committed, and no lock", async (moment, states) => {
-    const path = inFolder();
-    const ledger = await placeAt(path).open();
-    const number = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
-    const victim = spawnSync(process.execPath, ["--input-type=module", "--eval", VICTIM, "--", path], {
-      env: { ...process.env, TICKETS_TEST_CRASH_AT: moment },
-      encoding: "utf8",
-    });
-    expect([victim.signal, victim.stderr]).toEqual(["SIGKILL", expect.not.stringContaining("Error")]);
-    expect((await ledger.chunks(number)).map(({ state }) => state)).toEqual(states);
-    expect(await ledger.doubtVanished(number, at(5))).toBe(1);
-    const [doubted] = await ledger.chunks(number, { states: ["in doubt"] });
-    expect(doubted?.chunk).toBe(states.indexOf("sending") + 1);
-  });
-
   test("in the middle of entering a run leaves nothing of it", async () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();

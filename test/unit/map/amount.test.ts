@@ -8,7 +8,6 @@ const amountIn = (options: Partial<AmountOptions>) =>
 describe("an amount", () => {
   test.each<[Partial<AmountOptions>, string, string]>([
     [{}, "12.50", "12.50"],
-    [{ decimal: "," }, "35,99", "35.99"],
     [{ thousands: "," }, "1,150.00", "1150.00"],
     [{ thousands: "," }, "0.100", "0.100"],
     [{ decimal: ",", thousands: "." }, "1.234.567,89", "1234567.89"],
@@ -23,7 +22,6 @@ describe("an amount", () => {
     [{}, "３０", "30"],
     [{ signs: ["CHF"] }, "CHF 12.–", "12"],
     [{ signs: ["$"] }, "$60.00", "60.00"],
-    [{ signs: ["€", "EUR"] }, "60.00 EUR", "60.00"],
     [{ signs: ["kr", "kr."] }, "kr.60", "60"],
     [{ signs: ["$"] }, "(15.00)", "-15.00"],
     [{ signs: ["$"] }, "$-15.00", "-15.00"],
@@ -32,7 +30,6 @@ describe("an amount", () => {
   });
 
   test.each<[Partial<AmountOptions>, string]>([
-    [{}, "12,50"],
     [{}, ".50"],
     [{}, "12."],
     [{ thousands: "," }, "1,00,00"],
@@ -44,7 +41,6 @@ describe("an amount", () => {
     [{ thousands: "'" }, "0'250"],
     [{ decimal: ",", thousands: "." }, "0.250"],
     [{ decimal: ",", thousands: "." }, "1234.567"],
-    [{ decimal: "," }, "23,00 €"],
   ])("declared %j is not guessed from %s", (options, text) => {
     expect(amountIn(options)(text)).toBeUndefined();
   });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { json } from "./rows.ts";
-import { actionsOf, mapText, sourceOf } from "./samples.ts";
-import { createMapper } from "./shown.ts";
+import { actionsOf, mapperOf, mapText } from "./samples.ts";
 
 const scans = (orderTime: string, match = "") =>
   `${match === "" ? "" : `match: ${match}\n`}zone: UTC\nactions:\n  - scannedTicket: {fields: {ticketId: "{T}", orderTime: ${orderTime}}}`;
@@ -37,8 +36,7 @@ describe("{file.date}", () => {
 
   test("is the file's in rows of JSON too; a key of the row is read by a name of one's own", () => {
     const yaml = `columns: {own: file.name}\n${scans("{from: '{file.date} 21:30', format: 'yyyy-MM-dd H:mm'}")}`;
-    const source = { name: "s", config: sourceOf(yaml.replace("{T}", "{own}-{file.name}")) };
-    const mapper = createMapper({ fileName: "scans-2026-05-09.ndjson", source });
+    const mapper = mapperOf(yaml.replace("{T}", "{own}-{file.name}"), { fileName: "scans-2026-05-09.ndjson" });
     expect(actionsOf([mapper.map(json('{"file":{"name":"x"}}'))])).toEqual([
       { action: "scannedTicket", data: { ticketId: "x-scans-2026-05-09.ndjson", orderTime: 1778362200 } },
     ]);

@@ -1,19 +1,11 @@
 /** A template must not hide what would be reported of its cell, were it the whole id. */
 
 import { describe, expect, test } from "vitest";
-import { cellsRow, json } from "./rows.ts";
-import { sourceOf, tableOf } from "./samples.ts";
+import { mapJson, mapText } from "./samples.ts";
 import type { Mapped } from "./shown.ts";
-import { createMapper } from "./shown.ts";
 
 const sold = (fields: string) => `actions:
   - soldTicket: {fields: {eventId: e, price: "1", userId: u, ${fields}}}`;
-
-function mapped(yaml: string, csv: string): readonly Mapped[] {
-  const { header, rows } = tableOf(csv);
-  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  return rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
-}
 
 const likely = (row: Mapped | undefined): readonly string[] =>
   row === undefined || row.kind === "skipped"
@@ -22,7 +14,7 @@ const likely = (row: Mapped | undefined): readonly string[] =>
 
 describe("a mangled cell that an id is put together from is reported", () => {
   test.each(["1.23457E+11", "null", "{{id}}"])("in a template: %s", (text) => {
-    const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
+    const [row] = mapText(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`).mapped;
     expect(row?.kind).toBe("actions");
     expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
     expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
@@ -39,21 +31,19 @@ describe("a mangled cell that an id is put together from is reported", () => {
     ["ticketId", sold('ticketId: {from: "{A}-{B}", map: {x: y}, else: "{A}/{B}"}')],
     ["nftId", 'actions: [scannedTicket: {fields: {nftId: "{A}-1-{B}"}}]'],
   ])("of %s in %s", (field, yaml) => {
-    expect(likely(mapped(yaml, "A,B,C\nnull,7,\n")[0])).toEqual([`id-looks-mangled ${field} null`]);
+    expect(likely(mapText(yaml, "A,B,C\nnull,7,\n").mapped[0])).toEqual([`id-looks-mangled ${field} null`]);
   });
 
   test("in the items of a JSON row", () => {
     const yaml = 'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{order}-{item.id}"}}]';
-    const mapper = createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
-    expect(likely(mapper.map(json('{"order":"o-1","codes":[{"id":"a"},{"id":"null"}]}')))).toEqual([
-      "id-looks-mangled ticketId null",
-    ]);
+    const { mapped } = mapJson(yaml, '{"order":"o-1","codes":[{"id":"a"},{"id":"null"}]}');
+    expect(mapped.map(likely)).toEqual([["id-looks-mangled ticketId null"]]);
   });
 
   test("once for all actions of a row, and beside what else is wrong with it", () => {
     const yaml = `fields: {ticketId: "{A}-{B}"}
 actions: [scannedTicket: {fields: {orderTime: {from: "{At}", format: unix}}}, checkedInTicket: {}]`;
-    const [row] = mapped(yaml, "A,B,At\nnull,7,never\n");
+    const [row] = mapText(yaml, "A,B,At\nnull,7,never\n").mapped;
     expect(row?.kind).toBe("invalid");
     expect(likely(row)).toEqual(["id-looks-mangled ticketId null"]);
   });
@@ -66,27 +56,25 @@ describe("nothing is reported of a cell", () => {
     ["that only its field's other choice reads", sold('ticketId: ["{B}-x", "{A}-{B}"]'), "null,7"],
     ["that is like any other", sold('ticketId: "{A}-{B}"'), "nullable,1.5"],
   ])("%s", (_what, yaml, row) => {
-    const [first] = mapped(yaml, `A,B\n${row}\n`);
+    const [first] = mapText(yaml, `A,B\n${row}\n`).mapped;
     expect(first?.kind).toBe("actions");
     expect(likely(first)).toEqual([]);
   });
 
   test("of the row before", () => {
-    const rows = mapped(sold('ticketId: "{A}-{B}"'), "A,B\nnull,7\n1,8\n");
+    const rows = mapText(sold('ticketId: "{A}-{B}"'), "A,B\nnull,7\n1,8\n").mapped;
     expect(rows.map(likely)).toEqual([["id-looks-mangled ticketId null"], []]);
   });
 });
 
 describe("a number of JSON that may be written otherwise", () => {
-  const mapper = (yaml: string) =>
-    createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
   const scan = (ticketId: string) => `actions: [scannedTicket: {fields: {ticketId: ${ticketId}, orderTime: "{at}"}}]`;
 
   test.each(["1.5e3", "1.0", "-0"])("is reported as an id: %s", (number) => {
-    const row = mapper(scan('"{id}"')).map(json(`{"id":${number},"at":1781280000,"price":1.5}`));
-    expect(row.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
+    const [row] = mapJson(scan('"{id}"'), `{"id":${number},"at":1781280000,"price":1.5}`).mapped;
+    expect(row?.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
     expect(likely(row)).toEqual([`id-number-spelling ticketId ${number}`]);
-    expect(row.kind === "actions" ? row.likely?.[0]?.message : "").toBe(
+    expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toBe(
       "id gives ticketId a number that the next export may write differently, which would make it another id.",
     );
   });
@@ -98,7 +86,7 @@ describe("a number of JSON that may be written otherwise", () => {
     ["an alias", `columns: {code: [a, b]}\n${scan('"{code}"')}`, '{"b":1.5,"at":1}'],
     ["a choice", scan('["{a}", "{b}-x"]'), '{"b":1.5,"at":1}'],
   ])("is reported of %s, once", (_what, yaml, text) => {
-    expect(likely(mapper(yaml).map(json(text)))).toEqual(["id-number-spelling ticketId 1.5"]);
+    expect(mapJson(yaml, text).mapped.flatMap(likely)).toEqual(["id-number-spelling ticketId 1.5"]);
   });
 
   test.each([
@@ -107,6 +95,6 @@ describe("a number of JSON that may be written otherwise", () => {
     ["replaced by a value table", '{from: "{id}", map: {"1.5": a}}', '{"id":1.5,"at":1}'],
     ["no part of the id", '["{a}", "{id}"]', '{"a":"x","id":1.5,"at":1}'],
   ])("is not reported of an id that is %s", (_what, ticketId, text) => {
-    expect(likely(mapper(scan(ticketId)).map(json(text)))).toEqual([]);
+    expect(mapJson(scan(ticketId), text).mapped.flatMap(likely)).toEqual([]);
   });
 });

@@ -125,14 +125,6 @@ describe("the action of a row", () => {
     expect(mapper.map(cells("scannedTicket", "t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
     expect(mapper.map(cells("soldTicket", "t"))).toMatchObject({ problems: [{ rule: "action-conflict" }] });
   });
-
-  test("that nothing tells stops the file, saying how to name it", () => {
-    const failure = failureOf({ fileName: "export.csv", header: SALES });
-    expect(failure.code).toBe("usage");
-    expect(failure.hint).toContain("--action");
-    expect(failure.hint).toContain("sales*");
-    expect(failureOf({ fileName: "export.csv", header: ["action", "x"] }).message).toContain("no column");
-  });
 });
 
 describe("rows", () => {

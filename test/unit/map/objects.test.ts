@@ -7,22 +7,6 @@ import { createMapper } from "./shown.ts";
 const mapperOf = (fileName: string): Mapper => createMapper({ fileName });
 
 describe("{action, data} items", () => {
-  test("are taken as they are", () => {
-    const mapper = mapperOf("payload.json");
-    const text = '{"action":"updateEvent","data":{"eventId":" e ","shopUrl":null,"startTime":9007199254740993}}';
-    expect(mapper.map(json(text))).toEqual({
-      kind: "actions",
-      eventId: " e ",
-      actions: [
-        {
-          action: "updateEvent",
-          data: { eventId: " e ", shopUrl: null, startTime: new ExactNumber("9007199254740993") },
-        },
-      ],
-    });
-    expect(mapper.understanding).toMatchObject({ how: "{action, data} items" });
-  });
-
   test("keep their action whatever the file is called and --action says", () => {
     const line = json('{"action":"scannedTicket","data":{"ticketId":"t"}}');
     const expected = { actions: [{ action: "scannedTicket" }] };
@@ -77,15 +61,6 @@ describe("flat JSON rows", () => {
     ['{"ticketId":"t","orderTime":false}', "orderTime"],
   ])("with something else than text or a number are a problem: %s", (text, field) => {
     expect(mapperOf("scans.ndjson").map(json(text))).toMatchObject({ problems: [{ rule: "field-type", field }] });
-  });
-
-  test("take attributes as a list or as JSON text", () => {
-    const attributes = [{ trait_type: "Row", value: 1.5 }];
-    const mapper = mapperOf("updates.ndjson");
-    const expected = { actions: [{ data: { ticketId: "t", metadataAttributes: attributes } }] };
-    expect(mapper.map(json(JSON.stringify({ ticketId: "t", metadataAttributes: attributes })))).toMatchObject(expected);
-    const asText = { ticketId: "t", metadataAttributes: JSON.stringify(attributes) };
-    expect(mapper.map(json(JSON.stringify(asText)))).toMatchObject(expected);
   });
 
   test("of which nothing says the action are a problem that says how to name it", () => {

@@ -6,9 +6,8 @@ import { parseConfigText } from "../../../src/config/parse-document.ts";
 import type { MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { SourceConfig } from "../../../src/map/source.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
-import { cellsRow } from "./rows.ts";
-import type { Mapped } from "./shown.ts";
-import { createMapper } from "./shown.ts";
+import { cellsRow, json } from "./rows.ts";
+import { createMapper, type Mapped, type Mapper } from "./shown.ts";
 
 /** The sources of a config's text, read and checked as the program does. */
 function sourcesOf(text: string): Record<string, SourceConfig> {
@@ -35,23 +34,34 @@ export function actionsOf(mapped: readonly Mapped[]): unknown[] {
   return mapped.flatMap((row) => (row.kind === "actions" ? row.actions : []));
 }
 
-/** Rows of CSV text by one source written as YAML (its body, not indented). */
+/** Of one source written as YAML (its body, not indented). */
+export const mapperOf = (yaml: string, options: Partial<MapperOptions> = {}): Mapper =>
+  createMapper({ fileName: "export.json", source: { name: "s", config: sourceOf(yaml) }, ...options });
+
+/** What a file gives, row by row, and what is said of all of it. */
+interface MappedFile {
+  readonly mapped: readonly Mapped[];
+  readonly problems: ReturnType<Mapper["problemsOfFile"]>;
+  readonly understanding: Mapper["understanding"];
+}
+
+/** Rows of CSV text by such a source. */
 export function mapText(
   yaml: string,
   csv: string,
   options: Partial<MapperOptions> & { readonly delimiter?: string } = {},
-): { readonly mapped: readonly Mapped[]; readonly understanding: ReturnType<typeof createMapper>["understanding"] } {
+): MappedFile {
   const { header, rows } = tableOf(csv, options.delimiter);
-  const mapper = createMapper({
-    fileName: "export.csv",
-    header,
-    source: { name: "s", config: sourceOf(yaml) },
-    ...options,
-  });
-  return {
-    mapped: rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells))),
-    understanding: mapper.understanding,
-  };
+  const mapper = mapperOf(yaml, { fileName: "export.csv", header, ...options });
+  const mapped = rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
+  return { mapped, problems: mapper.problemsOfFile(), understanding: mapper.understanding };
+}
+
+/** Rows of JSON by such a source. */
+export function mapJson(yaml: string, ...rows: readonly string[]): MappedFile {
+  const mapper = mapperOf(yaml);
+  const mapped = rows.map((row) => mapper.map(json(row)));
+  return { mapped, problems: mapper.problemsOfFile(), understanding: mapper.understanding };
 }
 
 export function sourceOf(yaml: string): SourceConfig {

@@ -9,32 +9,21 @@ const timeIn = (formats: readonly string[], zone?: string, rest: Partial<TimeOpt
 
 const iso = (seconds: number | ExactNumber) => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 
+/** Beside the usual ones, each of which is read in likely-formats.test.ts. */
 describe("a time format", () => {
   test.each([
-    ["yyyy-MM-dd HH:mm:ss", "2025-09-01 09:15:02", "2025-09-01T09:15:02Z"],
-    ["M/d/yy H:mm", "11/29/24 22:28", "2024-11-29T22:28:00Z"],
     ["d.M.yyyy h:mm a", "1.2.2026 12:30 am", "2026-02-01T00:30:00Z"],
     ["d.M.yyyy h:mm a", "1.2.2026 12:30 p.m.", "2026-02-01T12:30:00Z"],
     ["MMM d, yyyy h:mm a", "Sept 26, 2026 7:05\u202fPM", "2026-09-26T19:05:00Z"],
-    ["EEE d MMM yyyy HH:mm", "Thu 28 May 2026 20:00", "2026-05-28T20:00:00Z"],
     ["MMMM d, yyyy HH:mm Z", "March 1, 2026 09:15 +0130", "2026-03-01T07:45:00Z"],
     ["yyyy-MM-dd'T'HH:mm:ss.SSSZ", "2026-03-01T09:15:22.123456-08:00", "2026-03-01T17:15:22Z"],
     ["d. MMMM yyyy 'um' H 'o''clock'", "1. march 2026 um 9 o'clock", "2026-03-01T09:00:00Z"],
     ["d MMM yyyy", "3 märz 2026", "2026-03-03T00:00:00Z"],
-    ["d. MMMM yyyy HH:mm", "3. März 2026 09:05", "2026-03-03T09:05:00Z"],
     ["d MMM yyyy", "3 févr. 2026", "2026-02-03T00:00:00Z"],
     ["EEEE, d 'de' MMMM 'de' yyyy", "Sexta-feira, 27 de novembro de 2026", "2026-11-27T00:00:00Z"],
-    ["EEE, d MMM yyyy HH:mm:ss Z", "Fri, 27 Nov 2026 19:15:03 GMT", "2026-11-27T19:15:03Z"],
     ["EEE MMM d yyyy HH:mm:ss Z", "Fri Nov 27 2026 19:15:03 GMT+0100 (CET)", "2026-11-27T18:15:03Z"],
-    ["M/d/yyyy, h:mm:ss a", "11/27/2026, 7:15:03\u202fPM", "2026-11-27T19:15:03Z"],
     ["d/M/yyyy h:mm a", "27/11/2026 1:05 p. m.", "2026-11-27T13:05:00Z"],
-    ["d/M/yyyy h:mm a", "27/11/2026 7:15pm", "2026-11-27T19:15:00Z"],
-    ["spreadsheet", "46353.80211", "2026-11-27T19:15:02Z"],
     ["spreadsheet", "46353", "2026-11-27T00:00:00Z"],
-    ["iso", "2026-11-27 19:15:03 UTC", "2026-11-27T19:15:03Z"],
-    ["iso", "2026-01-15T10:05+01:00[Europe/Zurich]", "2026-01-15T09:05:00Z"],
-    ["iso", "2026-01-15T10:05[Europe/Zurich]", "2026-01-15T09:05:00Z"],
-    ["unix", "1756710902", "2025-09-01T07:15:02Z"],
     ["unix-ms", "1756710902999", "2025-09-01T07:15:02Z"],
     ["unix-ms", "/Date(1756710902999+0200)/", "2025-09-01T07:15:02Z"],
     ["yyyy-MM-dd HH:mm", "٢٠٢٦-١١-٢٧ ١٩:١٥", "2026-11-27T19:15:00Z"],

@@ -1,18 +1,10 @@
 /** Values that decide what a row gives, against those that the source names. */
 
 import { describe, expect, test } from "vitest";
-import type { FileProblem } from "../../../src/map/rules.ts";
-import { cellsRow, json } from "./rows.ts";
-import { sourceOf, tableOf } from "./samples.ts";
-import { createMapper } from "./shown.ts";
+import { mapText } from "./samples.ts";
 
 /** What is said of a whole file. */
-function saidOf(yaml: string, csv: string): readonly FileProblem[] {
-  const { header, rows } = tableOf(csv);
-  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
-  return mapper.problemsOfFile?.() ?? [];
-}
+const saidOf = (yaml: string, csv: string) => mapText(yaml, csv).problems;
 
 const FIELDS = 'fields: {eventId: e, ticketId: "{ID}", userId: u, price: "1"}';
 const CHECKIN = `${FIELDS}
@@ -21,13 +13,6 @@ actions:
   - checkedInTicket: {when: {checkin: "yes"}}`;
 
 describe("a value that no condition names", () => {
-  test("is reported with counts and lines, though its rows give another action", () => {
-    const [problem, ...others] = saidOf(CHECKIN, "ID,checkin\na,yes\nb,ja\nc,nein\nd,ja\ne,\n");
-    expect(others).toEqual([]);
-    expect(problem).toMatchObject({ rule: "value-not-named", field: "checkin", line: 3 });
-    expect(problem?.message).toBe('No when, skip or expect names "ja" (2 times, first in line 3), "nein" (line 4).');
-  });
-
   test.each([
     ["gives nothing", 'actions: [{soldTicket: {when: {checkin: "yes"}}}]', "skip"],
     ["gives something else", 'actions: [{soldTicket: {}}, {checkedInTicket: {when: {checkin: "yes"}}}]', "expect"],
@@ -36,11 +21,9 @@ describe("a value that no condition names", () => {
     const yaml = `${FIELDS}\n${actions}`;
     const [remedy = ""] = /\w+: \{.*\]\}/.exec(saidOf(yaml, csv)[0]?.hint ?? "") ?? [];
     expect(remedy).toMatch(new RegExp(`^${key}: `));
-    const source = { name: "s", config: sourceOf(`${yaml}\n${remedy}`) };
-    const mapper = createMapper({ fileName: "x.csv", header: ["ID", "checkin"], source });
-    const kinds = tableOf(csv).rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)).kind);
-    expect(kinds).not.toContain("invalid");
-    expect(mapper.problemsOfFile()).toEqual([]);
+    const { mapped, problems } = mapText(`${yaml}\n${remedy}`, csv);
+    expect(mapped.map(({ kind }) => kind)).not.toContain("invalid");
+    expect(problems).toEqual([]);
   });
 
   test("is named by a when of any action, by skip and by expect", () => {
@@ -106,22 +89,6 @@ actions:
 
   test("in a row that skip takes is not looked at", () => {
     expect(saidOf(`${CHECKIN}\nskip: {ID: addon}`, "ID,checkin\na,yes\naddon,n/a\n")).toEqual([]);
-  });
-
-  test("of an item of each is reported as well", () => {
-    const items = createMapper({
-      fileName: "x.ndjson",
-      source: {
-        name: "s",
-        config: sourceOf(
-          'each: {path: codes}\nactions:\n  - scannedTicket: {when: {item.state: in}, fields: {ticketId: "{item.id}"}}',
-        ),
-      },
-    });
-    items.map(json('{"codes":[{"id":"a","state":"in"},{"id":"b","state":"IN"}]}'));
-    expect(items.problemsOfFile?.().map(({ message }) => message)).toEqual([
-      'No when, skip or expect names "IN" (line 1; did you mean "in"?).',
-    ]);
   });
 
   test("says so of many values in few words", () => {

@@ -1,20 +1,11 @@
 /** Keys of JSON rows like the columns of a table: one that no row has is a mistake, one that a row lacks is empty. */
 
 import { describe, expect, test } from "vitest";
-import { json } from "./rows.ts";
-import { sourceOf } from "./samples.ts";
-import type { Mapper } from "./shown.ts";
-import { createMapper } from "./shown.ts";
-
-const mapperOf = (yaml: string): Mapper =>
-  createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
+import { mapJson, mapText } from "./samples.ts";
 
 /** What is said of a file of these rows. */
-function missing(yaml: string, ...rows: readonly string[]): readonly string[] {
-  const mapper = mapperOf(yaml);
-  for (const row of rows) mapper.map(json(row));
-  return (mapper.problemsOfFile?.() ?? []).filter(({ rule }) => rule === "key-missing").map(({ field }) => field ?? "");
-}
+const missing = (yaml: string, ...rows: readonly string[]): readonly string[] =>
+  mapJson(yaml, ...rows).problems.flatMap(({ rule, field = "" }) => (rule === "key-missing" ? [field] : []));
 
 const scan = (fields: string, more = ""): string => `${more}actions:\n  - scannedTicket: {fields: {${fields}}}\n`;
 
@@ -61,7 +52,6 @@ actions:
   test("may be missing where the source says so", () => {
     const yaml = scan('ticketId: "{id}", orderTime: "{at}"', "optional: [at]\n");
     expect(missing(yaml, '{"id":"1"}')).toEqual([]);
-    const source = { name: "s", config: sourceOf(yaml) };
-    expect(() => createMapper({ fileName: "x.csv", header: ["id"], source })).toThrow('no column "at"');
+    expect(() => mapText(yaml, "id\n")).toThrow('no column "at"');
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { draftOf } from "../../../src/actions/draft.ts";
 import { markOf } from "../../../src/actions/identity.ts";
-import { baseOf, kindOfMark, resentMark, timesOf } from "../../../src/actions/marks.ts";
 import type { KnownAction, Position } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, type Span, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
 import { randomOf } from "../../support/random.ts";
@@ -121,69 +120,5 @@ describe("the worlds of the design's reference", () => {
     let accepted = 0;
     for (let seed = 0; seed < WORLDS; seed += 1) accepted += playByRules(world, randomOf(seed), new Memory()).accepted;
     expect(accepted).toBeGreaterThan(WORLDS);
-  });
-});
-
-type Given = { readonly [K in keyof Item]?: Item[K] | undefined };
-type Knew = Partial<KnownAction>;
-
-const knownOf = (given: Knew): KnownAction => ({
-  ...{
-    subject: "t:T",
-    kind: "updateTicket",
-    mark: "",
-    content: "",
-    time: undefined,
-    event: undefined,
-    owner: undefined,
-  },
-  ...{ position: { run: 1, seq: 1 }, run: 1, runId: "00000001", chunk: 1, place: 0, state: "sent" },
-  ...given,
-});
-
-/** Verdicts on rows of one ticket. */
-function verdicts(rows: readonly Given[], known: readonly Knew[], more: Partial<Parameters<typeof judge>[2]> = {}) {
-  const items = rows.map((row, at) => itemOf({ seq: at + 1, row: at + 1, ...row } as Partial<Item>));
-  const times = items.flatMap(({ time }) => (time === undefined ? [] : [time]));
-  const span = times.length === 0 ? undefined : { first: Math.min(...times), last: Math.max(...times) };
-  judge(items, known.map(knownOf), { spanOf: () => span, shows: () => true, mode: "judge", isCut: false, ...more });
-  return items;
-}
-
-const resale = (time: number | undefined, content: string, more: Given = {}): Given => ({
-  ...{ kind: "resoldTicket", mark: time === undefined ? `c:${content}` : `t:${time}`, content, time },
-  ...more,
-});
-const at = (run: number, seq: number) => ({ position: { run, seq } });
-
-describe("what is missing in an input", () => {
-  it("makes nothing unclear beside a row with a key, or one from rejects", () => {
-    const rows = [resale(1, "a"), resale(9, "c")];
-    const known = [resale(1, "a"), { ...resale(5, "b"), ...at(1, 2) }] as Knew[];
-    const keyed = rows.map((row) => ({ ...row, mark: `k:${row.content}` }));
-    const keys = known.map((one) => ({ ...one, mark: `k:${one.content}` }));
-    expect(verdicts(keyed, keys).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
-    const left = rows.map((row) => ({ ...row, isFromRejects: true, position: { run: 1, seq: 9 } }));
-    expect(verdicts(left, known).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
-  });
-
-  it("makes nothing unclear where the source never shows what was accepted", () => {
-    const rows = [resale(1, "a"), resale(7, "b")];
-    const known = [{ ...resale(1, "a"), ...at(1, 1) } as Knew, { ...resale(5, "b"), ...at(1, 2) } as Knew];
-    const [, hidden] = verdicts([...rows, resale(9, "c")], known);
-    expect(hidden?.why).toBe("missing");
-    const shown = verdicts([...rows, resale(9, "c")], known, { shows: () => false });
-    expect(shown.map(({ verdict }) => verdict)).toEqual(["sent", "new", "new"]);
-  });
-});
-
-describe("numbers of marks", () => {
-  it("tells a key that ends like a number from a resent one", () => {
-    const key = markOf(Object.assign(draftOf("updateTicket", {}), { key: "A#2" }), "");
-    expect([key, baseOf(key), timesOf(key)]).toEqual(["k:A#-2", key, 1]);
-    expect(resentMark("k:A", 2)).toBe("k:A#2");
-    const again = resentMark(key, 2);
-    expect([again, baseOf(again), timesOf(again)]).toEqual(["k:A#-2#2", key, 2]);
-    expect(kindOfMark(key)).toBe("k");
   });
 });

