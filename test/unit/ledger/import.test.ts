@@ -27,9 +27,39 @@ async function send(ledger: Ledger, run: number, chunk: number, answers: readonl
   await ledger.advance(run, { ended: ending("answer", { chunk, attempt, httpStatus: 200, answers }) });
 }
 
+/** Two runs: accepted, rejected, settled by a person; what the first rejected is accepted by the second. */
+async function fill(ledger: Ledger): Promise<void> {
+  const first = await enter(
+    ledger,
+    newRun(),
+    planned([{ sales: [{ id: "b" }, { id: "a" }] }, { sales: [{ id: "c" }] }]),
+  );
+  await send(ledger, first, 1, [accepted(1), { outcome: "rejected", response: '{"status":"no"}' }]);
+  await ledger.advance(first, { intent: { chunk: 2, at: at(1) } });
+  await ledger.advance(first, { ended: ending("doubt", { chunk: 2 }) });
+  await ledger.settle(first, 2, "sent", { who: "ops", at: at(3), reason: undefined });
+  const plan = planned([{ sales: [{ id: "a", price: "20" }, { id: "d" }] }]);
+  const inputs = [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }];
+  const second = await enter(ledger, newRun({ inputs }), plan);
+  await send(ledger, second, 1, [accepted(3), { outcome: "accepted", promise: "no uuid" }]);
+}
+
 const SUBJECTS = ["t:a", "t:b", "t:c"];
 
 describeBoth("an import of promises files", (newPlace) => {
+  test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const lines = await linesOf(lost);
+    await ledger.importActions(each([lines.slice(0, 1)]));
+    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 4, known: 1 });
+    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5, runs: [] });
+    expect((await linesOf(ledger)).map(({ subject, outcome }) => [subject, outcome])).toEqual(
+      expect.arrayContaining(lines.map(({ subject, outcome }) => [subject, outcome])),
+    );
+    expect(await lost.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5 });
+  });
+
   test.each(["planned", "sending", "refused", "in doubt"] as const)(
     "an older ledger, in which a chunk is %s, learns what came of it after it was cut",
     async (state) => {

@@ -193,6 +193,26 @@ actions:
   });
 });
 
+describe("18 zones", () => {
+  const yaml = `zone: Europe/Berlin
+actions:
+  - scannedTicket:
+      fields:
+        ticketId: "{T}"
+        orderTime: {from: "{At}", format: "yyyy-MM-dd HH:mm"}
+  - checkedInTicket:
+      fields:
+        ticketId: "{T}"
+        orderTime: {from: "{At}", format: "yyyy-MM-dd HH:mm", zone: UTC}`;
+
+  test("hold for the source, or for one field", () => {
+    expect(dataOf(yaml, "T,At\n1,2025-10-26 02:15\n")).toEqual([
+      { ticketId: "1", orderTime: 1761437700 },
+      { ticketId: "1", orderTime: 1761444900 },
+    ]);
+  });
+});
+
 describe("21 a currency that is checked", () => {
   test("must be so in every item that gives an action", () => {
     const perItem = `each: {path: codes}
