@@ -188,6 +188,37 @@ describe("the page", () => {
     expect(await send(`${sandbox.url}/stream`, { method: "POST", body: "[]", headers })).toMatchObject({ status: 403 });
   });
 
+  test("shows requests, the newest first, with what they came to, and those that were dropped", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [newEvent(), sold("T0")]);
+    await stream(sandbox, [...sales(60, "U"), sold("T0")]);
+    sandbox.setFaults({
+      rules: [
+        { fault: "latency", ms: 1 },
+        { fault: "drop", when: "before", times: 1 },
+      ],
+    });
+    await expect(stream(sandbox, [sold("T1")])).rejects.toThrow();
+    expect((await stream(sandbox, "no list")).status).toBe(400);
+    const requests = [
+      { number: 4, firstSeq: null, accepted: 0, refused: 0, kinds: "", answer: "HTTP 400", fault: null },
+      { number: 3, firstSeq: null, accepted: 0, refused: 0, kinds: "", answer: "no answer", fault: "latency, drop" },
+      { number: 2, firstSeq: 3, accepted: 60, refused: 1, kinds: "61 soldTicket", answer: "HTTP 200", fault: null },
+      { number: 1, firstSeq: 1, accepted: 2, refused: 0, kinds: "1 newEvent, 1 soldTicket", ms: expect.any(Number) },
+    ];
+    expect(await look(sandbox, "requests")).toMatchObject({ items: requests, hasMore: false });
+    expect(await look(sandbox, "requests?before=3")).toMatchObject({ items: requests.slice(2), hasMore: false });
+    expect(await look(sandbox, "requests?before=x")).toMatchObject({ items: requests });
+
+    const { items } = await look(sandbox, "request?number=1");
+    expect(items.map(({ data }: { data: string }) => JSON.parse(data).ticketId)).toEqual([undefined, "T0"]);
+    expect(await look(sandbox, "request?number=2")).toMatchObject({ request: requests[2], hasMore: true });
+    const rest = await look(sandbox, "request?number=2&from=50");
+    expect(rest.items.map(({ item }: { item: number }) => item)).toEqual([50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60]);
+    expect(await look(sandbox, "request?number=3")).toMatchObject({ items: [], hasMore: false });
+    expect(await statusOf(sandbox, "request?number=9")).toBe(404);
+  });
+
   test("gets a ticket's history by whichever id its actions named it, with holder and what is on-chain", async () => {
     const sandbox = await start();
     await stream(sandbox, [
@@ -230,6 +261,19 @@ describe("the page", () => {
     await stream(sandbox, [sold("refused", { eventId: "nowhere" })]);
     expect(await found("refused")).toMatchObject({ ticketId: "refused", tickets: ["refused"] });
     expect(await found("now")).toMatchObject({ eventId: null, events: ["nowhere"] });
+  });
+
+  test("hears of what changes, also by others who have the state open", async () => {
+    const sandbox = await start();
+    const end = new AbortController();
+    const answer = await fetch(`${sandbox.url}/control/changes`, { headers: tokenOf(sandbox), signal: end.signal });
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const next = async () => JSON.parse((await reader?.read())?.value?.replace(/^data: /, "") ?? "{}");
+    expect(await next()).toMatchObject({ requests: 0, accepted: 0, faults: 0, instanceId: sandbox.instanceId });
+    sandbox.engine.process([newEvent(), sold("T1"), sold("T1")]);
+    expect(await next()).toMatchObject({ requests: 1, accepted: 2, refused: 1, events: 1, tickets: 1 });
+    end.abort();
   });
 });
 
