@@ -84,7 +84,7 @@ const LONGEST = [
   "crash/boundaries",
   "crash/settle",
   "e2e/security",
-  "nights/identity-worlds",
+  "run/identity-worlds",
   "e2e/golden-plans",
   "e2e/rejects",
   "docs",

@@ -1,9 +1,9 @@
 /** A ticket that two rows of an input sell is a problem on every night, also where one of the sales was accepted. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField, processedBy } from "../support/context.ts";
-import { randomOf } from "../support/random.ts";
-import { forWalks } from "../support/walks.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
+import { randomOf } from "../../support/random.ts";
+import { forWalks } from "../../support/walks.ts";
 
 const KEYS = { none: "", "of the order": 'key: "{Order}"', "of the row": 'key: "{Row}"' } as const;
 type Key = keyof typeof KEYS;

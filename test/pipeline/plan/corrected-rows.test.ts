@@ -1,9 +1,9 @@
 /** A bad row counts as sent once its corrected version was accepted. */
 
 import { describe, expect, test } from "vitest";
-import type { ActionName } from "../../../../src/actions/actions.ts";
-import { acceptedBy, type Field, openSold } from "../../../support/context.ts";
-import { forWalks } from "../../../support/walks.ts";
+import type { ActionName } from "../../../src/actions/actions.ts";
+import { acceptedBy, type Field, openSold } from "../../support/context.ts";
+import { forWalks } from "../../support/walks.ts";
 
 const BEARING = { maxInvalid: { rows: 2 } } as const;
 

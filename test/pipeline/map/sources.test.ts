@@ -1,7 +1,7 @@
 /** Exports of several systems in one run, joined by the ids they share; the same exports again, with rows that changed. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField } from "../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 
 const SOURCES = `environments:
   local: {complete: true}

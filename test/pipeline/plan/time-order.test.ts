@@ -4,11 +4,11 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { Action } from "../../../../src/actions/actions.ts";
-import { parseJson } from "../../../../src/actions/json.ts";
-import { shuffledArbitrary, timedHistoryArbitrary } from "../../../support/arbitraries.ts";
-import { makeContext, type Options, verbs } from "../../../support/context.ts";
-import { openFolder } from "../../../support/folder.ts";
+import type { Action } from "../../../src/actions/actions.ts";
+import { parseJson } from "../../../src/actions/json.ts";
+import { shuffledArbitrary, timedHistoryArbitrary } from "../../support/arbitraries.ts";
+import { makeContext, type Options, verbs } from "../../support/context.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const lines = (actions: readonly unknown[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
 

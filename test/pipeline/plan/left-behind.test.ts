@@ -1,7 +1,7 @@
 /** Of one ticket something later was accepted while an action was in doubt: sent now, it would undo that. */
 
 import { describe, expect, test } from "vitest";
-import { acceptedBy, type Field, openSold } from "../support/context.ts";
+import { acceptedBy, type Field, openSold } from "../../support/context.ts";
 
 interface Given {
   readonly action: string;

@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import type { ActionName } from "../../src/actions/actions.ts";
-import { acceptedBy, type Done, type Field, type Options, openField } from "../support/context.ts";
+import type { ActionName } from "../../../src/actions/actions.ts";
+import { acceptedBy, type Done, type Field, type Options, openField } from "../../support/context.ts";
 
 /** Built by `npm test`. */
-const BIN = fileURLToPath(new URL("../../bin/tickets.js", import.meta.url));
+const BIN = fileURLToPath(new URL("../../../bin/tickets.js", import.meta.url));
 
 const SOLD = `action,eventId,ticketId,userId,price,orderTime,currency
 newEvent,E,,,,,EUR

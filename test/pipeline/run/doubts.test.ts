@@ -1,8 +1,8 @@
 /** What is in doubt although the service answered: how a person ends it, and what a run remembers of the promises it was given. */
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
-import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
+import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
+import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sale = (eventId: string, ticketId: string): object => ({

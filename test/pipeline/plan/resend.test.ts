@@ -1,7 +1,7 @@
 /** `stream --resend`: what was accepted is sent once more, and counted as sent ever after. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField, openSold, processedBy } from "../support/context.ts";
+import { type Field, openField, openSold, processedBy } from "../../support/context.ts";
 
 const newEvent = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sale = { action: "soldTicket", data: { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 100 } };

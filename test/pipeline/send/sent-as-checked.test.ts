@@ -2,7 +2,7 @@
 
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
+import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
 
 const SALES = Array.from({ length: 7 }, (_, at) => `T${at + 1}`);
 const INPUT = [

@@ -1,7 +1,7 @@
 /** Rows that an action should take and that give nothing: what a person reads about them, as a newcomer's exports had them. */
 
 import { describe, expect, test } from "vitest";
-import { openField } from "../support/context.ts";
+import { openField } from "../../support/context.ts";
 
 async function validate(name: string, content: string, source: string) {
   const field = await openField();

@@ -1,7 +1,7 @@
 /** A source that makes ids, times or keys in another way than before is stopped, however its first actions were entered. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField, processedBy } from "../support/context.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
 
 const SCANS = "T,At,Scan ID,No\nT,2026-05-01 20:00,g1,1\nT,2026-05-01 20:10,g2,2\n";
 const TIMED = `actions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: {from: "{At}", format: "yyyy-MM-dd H:mm"}}}]`;

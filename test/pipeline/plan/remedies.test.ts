@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Field, openField } from "../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 
 /** Each row gives its event, once an input, and one action more. */
 const source = (action: string): string =>

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
-import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
+import { expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
+import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const eventsTable = (rows: number): string =>
   ["eventId,currency", ...Array.from({ length: rows }, (_, at) => `E-${at + 1},EUR`), ""].join("\n");

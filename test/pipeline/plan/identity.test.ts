@@ -1,7 +1,7 @@
 /** What counts as already sent: the table, the sentences, and what a person may say (design §8). */
 
 import { describe, expect, test } from "vitest";
-import { acceptedBy, type Field, openField, processedBy } from "../support/context.ts";
+import { acceptedBy, type Field, openField, processedBy } from "../../support/context.ts";
 
 const newEvent = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sold = (ticketId: string, userId = "u1"): object => ({

@@ -2,7 +2,7 @@
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Field, openField, processedBy } from "../support/context.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
 
 const url = (name: string): string => `https://img.example.com/${name}.png`;
 const COLUMNS = "ticketId,imageUrl,tickets:reason,tickets:row\n";
