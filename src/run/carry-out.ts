@@ -182,8 +182,8 @@ export async function sendFrom(
 async function addEarlier(given: SeenPromises, ledger: Ledger, run: Run): Promise<void> {
   for (const { chunk } of await ledger.chunks(run.number, { states: ["answered", "settled"] })) {
     const { items } = await ledger.outcomes(run.number, chunk);
-    // Beside the promises, those in what left a doubt that a person has settled.
-    given.add(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
+    // Beside the promises, those in what left a doubt that a person has settled: they may be empty, or the same.
+    given.note(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
   }
 }
 

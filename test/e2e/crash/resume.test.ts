@@ -46,6 +46,18 @@ test("keeps an answer that it can't compare with earlier ones, and says why it i
   await expectAllShown(rig, rig.placed);
 });
 
+test("goes on behind actions that were settled although the service gave them one and the same promise", {
+  tags: ["long"],
+}, async () => {
+  const rig = await salesRig(15);
+  const changed = { fault: "changed", items: { count: 2 }, with: { actionPromise: "" } } as const;
+  rig.sandbox.setFaults({ rules: [{ ...changed, on: { request: 1 } }] });
+  expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(6);
+  await settleByTruth(rig, rig.placed);
+  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+  await expectAllShown(rig, rig.placed);
+});
+
 describe("the same command after a kill", () => {
   test.each([
     ["settled", 4],

@@ -30,7 +30,7 @@ const failure = (message: string, code?: string): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code });
 
 /** The run was given none before. */
-const NONE: SeenPromises = { add: () => undefined, [Symbol.dispose]: () => undefined };
+const NONE: SeenPromises = { add: () => undefined, note: () => undefined, [Symbol.dispose]: () => undefined };
 
 const read = (
   exchange: Exchange,
