@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
+import { openPlayground, openSales } from "../support/service.ts";
 import { editTable, readTable, salesTable } from "../support/tables.ts";
 
 test("what depends on a bad row is held back with it, and corrected with it", { tags: ["long"] }, async () => {
@@ -58,8 +58,7 @@ E-1,T-7,third,30.00,1700000200
 test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   place.write(
     "sales.csv",
     salesTable(50)
@@ -77,8 +76,7 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
 test("each next command finds the ledger that the command before it used, up to the end of the run", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService({ answer: () => ({ status: 500, body: "" }) });
+  const { place, service } = await openPlayground({ isWarm: true, answer: () => ({ status: 500, body: "" }) });
   place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
   place.write("sales.csv", salesTable(3));
   const env = { KEY: service.key, TICKETS_STATE_DIR: "state here" };
@@ -95,9 +93,7 @@ test("each next command finds the ledger that the command before it used, up to 
 test("the next command of an input that only the ledger shows to be invalid shows the same problems", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(1));
+  const { place, service } = await openSales(1, { isWarm: true });
   const env = { env: service.env };
   expect((await place.summary(["stream", "sales.csv", "--env", "playground"], env)).exitCode).toBe(0);
   const { ticketId = "", userId = "" } = readTable(place.read("sales.csv"))[0] ?? {};
@@ -117,8 +113,7 @@ function wordsOf(command: string): readonly string[] {
 }
 
 test("a file whose end can't be read as rows is not sent in part, whatever is allowed, and no allowance is offered", async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   place.write("sales.csv", salesTable(10).replace(",10.50,", ',"10.50,'));
   for (const allowed of ["0", "100%"]) {
     const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", allowed];
@@ -133,8 +128,7 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
 test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
   place.write("sales.ndjson", `${row}\n`);
   const first = await place.summary(["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "1"], service);

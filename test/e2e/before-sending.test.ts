@@ -2,17 +2,14 @@
 
 import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, readdirSync, symlinkSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { startProxy } from "../support/raw-server.ts";
+import { openPlayground, openSales } from "../support/service.ts";
 
 describe("a key that is not there", () => {
   const endsAtOnce = async (where: string, message: string): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     // Whoever reads this waits for ever.
     execFileSync("mkfifo", [place.path("sales.csv")]);
     if (where.includes("file"))
@@ -38,9 +35,7 @@ describe("a key that is not there", () => {
   });
 
   test("a command that gives it runs when something is sent, and not for a night without news", async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService({ key: "the-key-of-the-test" });
-    place.write("sales.csv", salesTable(2));
+    const { place, service } = await openSales(2, { isWarm: true, key: "the-key-of-the-test" });
     place.write(
       "c.yaml",
       `environments: {live: {baseUrl: "${service.baseUrl}", apiKey: {command: [sh, -c, "echo x >> ran; echo the-key-of-the-test"]}}}\n`,
@@ -94,9 +89,7 @@ describe("the place of an output", () => {
 });
 
 test.skipIf(process.platform !== "linux")("a home in /proc ends the command with a sentence", async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(1));
+  const { place, service } = await openSales(1, { isWarm: true });
   const env = { ...service.env, HOME: "/proc", XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
   const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
   expect([exitCode, stderr]).toEqual([
@@ -107,21 +100,6 @@ test.skipIf(process.platform !== "linux")("a home in /proc ends the command with
 });
 
 describe("a proxy", () => {
-  async function openProxy(status: number) {
-    let asked = 0;
-    const server = createServer();
-    server.on("connect", (_request, socket) => {
-      asked += 1;
-      socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
-    });
-    server.listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    onTestFinished(() => {
-      server.close();
-    });
-    return { port: (server.address() as AddressInfo).port, asked: () => asked }; // it listens on TCP
-  }
-
   const playground = (port: number) => ({
     TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com",
     TICKETS_PLAYGROUND_API_KEY: "k",
@@ -130,11 +108,11 @@ describe("a proxy", () => {
 
   test("that asks for a login is asked once, and named without it", { tags: ["long"] }, async () => {
     const place = openWorkplace({ isWarm: true });
-    const proxy = await openProxy(407);
+    const proxy = await startProxy({ status: 407 });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);
     const { exitCode, stderr } = await place.tickets(["stream", "events.csv", "--env", "playground"], { env });
-    expect([exitCode, proxy.asked()]).toEqual([7, 1]);
+    expect([exitCode, proxy.asked]).toEqual([7, ["api.example.com:443"]]);
     const shown = `http://…@127.0.0.1:${proxy.port}`;
     expect(stderr.split("\n")[0]).toContain(`through the proxy ${shown}`);
     expect(stderr).toContain(`The proxy ${shown} asks for a user name and password (407), and was not tried again.`);
@@ -145,7 +123,7 @@ describe("a proxy", () => {
     tags: ["long"],
   }, async () => {
     const place = openWorkplace({ isWarm: true });
-    const proxy = await openProxy(502);
+    const proxy = await startProxy({ status: 502 });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);
     const shown = `http://…@127.0.0.1:${proxy.port}`;

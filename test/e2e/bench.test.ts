@@ -1,3 +1,5 @@
+// @module-tag long
+
 /** The benchmark, on a few rows: that every case runs, that what was sent arrived, and what is kept where. */
 
 import { execFile } from "node:child_process";
@@ -14,9 +16,7 @@ const RUN = fileURLToPath(new URL("../../bench/run.ts", import.meta.url));
 const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
 const KEPT = fileURLToPath(new URL("../../bench/results.json", import.meta.url));
 
-test("every case runs on a few rows, one invocation after the other, and leaves nothing but its results", {
-  tags: ["long"],
-}, async () => {
+test("every case runs on a few rows, one invocation after the other, and leaves nothing but its results", async () => {
   const folder = openFolder();
   const kept = readFileSync(KEPT, "utf8");
   const bench = (cases: readonly string[], flags: readonly string[]) =>

@@ -2,9 +2,8 @@
 
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
 import { fastClock } from "../support/clock.ts";
-import { startService } from "../support/service.ts";
+import { openPlayground } from "../support/service.ts";
 
 const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
 const scan = (orderTime: number): string => line("scannedTicket", { ticketId: "T-1", orderTime });
@@ -19,8 +18,7 @@ const FIRST =
 
 /** A workplace with a first input and this one, whose commands may run by the right clock or by one that is an hour fast. */
 async function openClocks(then: string) {
-  const place = openWorkplace();
-  const service = await startService();
+  const { place, service } = await openPlayground();
   place.write("first.ndjson", FIRST);
   place.write("then.ndjson", then);
   const run = (args: readonly string[], nodeArgs: readonly string[] = []) =>

@@ -1,51 +1,17 @@
 /** The command line itself: help, usage errors, and what is loaded. */
 
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { openSales } from "../support/service.ts";
 import { forWalks } from "../support/walks.ts";
 
 const GOLDEN = fileURLToPath(new URL("golden/", import.meta.url));
-const UPDATE = process.env.UPDATE_GOLDEN === "1";
 
-/** Names in the lists of commands that the help gives. */
-function commandsIn(help: string): readonly string[] {
-  const lists = help.matchAll(/\n(?:Every day|To look|More):\n((?: {2}.*\n)+)/g);
-  return [...lists].flatMap(([, list = ""]) => [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = ""]) => name));
-}
-
-/** Compares with `golden/<name>.txt`; with UPDATE_GOLDEN=1 writes it. */
-function expectGolden(name: string, text: string): void {
-  const path = join(GOLDEN, `${name}.txt`);
-  if (UPDATE) writeFileSync(path, text);
-  expect(text, "run with UPDATE_GOLDEN=1 when the change is meant").toBe(
-    existsSync(path) ? readFileSync(path, "utf8") : "",
-  );
-}
-
+/** What it says of each command: test/unit/cli/program.test.ts. */
 describe("help", () => {
-  // Of each command the short walk has it without a process: test/unit/cli/program.test.ts.
-  test("of the program and of each command is as it was agreed", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const help = await place.tickets(["--help"]);
-    expect(help).toMatchObject({ exitCode: 0, stderr: "" });
-    expectGolden("tickets", help.stdout);
-    const commands = commandsIn(help.stdout);
-    expect(commands).toEqual(expect.arrayContaining(["stream", "validate", "plan", "env", "sandbox"]));
-    const golden = ["tickets.txt"];
-    for (const command of commands) {
-      const { exitCode, stdout, stderr } = await place.tickets([command, "--help"]);
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-      expectGolden(command, stdout);
-      golden.push(`${command}.txt`);
-    }
-    expect(readdirSync(GOLDEN).toSorted()).toEqual(golden.toSorted());
-  });
-
   test("fits a terminal of 80 columns and has no value of the program's inside", async () => {
     for (const name of readdirSync(GOLDEN)) {
       const text = readFileSync(join(GOLDEN, name), "utf8");
@@ -61,7 +27,9 @@ describe("help", () => {
     const { exitCode, stdout, stderr } = await place.tickets([]);
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
-    expect(stderr).toBe((await place.tickets(["--help"])).stdout);
+    const golden = readFileSync(join(GOLDEN, "tickets.txt"), "utf8");
+    expect(stderr).toBe(golden);
+    expect(await place.tickets(["--help"])).toMatchObject({ exitCode: 0, stdout: golden, stderr: "" });
     expect(stderr).toMatch(/^Examples:\n(?: {2}tickets (?:init|validate|stream) .*\n){3}$/m);
   });
 });
@@ -110,9 +78,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
     8,
   );
   const isUsageError = async (args: readonly string[], way: RegExp): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("sales.csv", salesTable(3));
+    const { place, service } = await openSales(3, { isWarm: true });
     const named = args.includes("--env") ? [] : ["--env", "playground"];
     const { exitCode, stdout, stderr } = await place.tickets([...args, ...named], service);
     expect(exitCode).toBe(2);

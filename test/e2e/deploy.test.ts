@@ -1,20 +1,21 @@
+// @module-tag long
+
 /** What deploy/ does in a container, done without one. */
 
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { openWorkplace } from "../support/bin.ts";
 import { ROOT, readPage } from "../support/pages.ts";
+import { freePort } from "../support/raw-server.ts";
 import { until } from "../support/until.ts";
 
-test("compose.yaml: the job streams the season to the sandbox, and its ledger knows", { tags: ["long"] }, async () => {
+test("compose.yaml: the job streams the season to the sandbox, and its ledger knows", async () => {
   const { services } = parse(readPage("deploy/compose.yaml"));
   const place = openWorkplace();
-  const port = await freePort();
+  const port = String(await freePort());
   /** As in the containers, with their folders and their port in the places of this test. */
   const here = (text: string): string => text.replace("4010", port).replace(/^\/exports/, join(ROOT, "fixtures"));
   const settings = (service: string): Record<string, string> => ({
@@ -45,9 +46,7 @@ test("compose.yaml: the job streams the season to the sandbox, and its ledger kn
   expect((await served).exitCode).toBe(0);
 });
 
-test("the steps of the image give a package with the locked production dependencies, whose bin answers", {
-  tags: ["long"],
-}, () => {
+test("the steps of the image give a package with the locked production dependencies, whose bin answers", () => {
   const place = openWorkplace();
   for (const name of ["build", "packed", "opt", "opt/tickets"]) mkdirSync(place.path(name));
   const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -76,11 +75,3 @@ test("the steps of the image give a package with the locked production dependenc
   expect(installed).toEqual(expect.arrayContaining(Object.keys(dependencies).map((name) => name.split("/")[0])));
   expect(installed.filter((name) => ["typescript", "vitest", "rolldown"].includes(name))).toEqual([]);
 });
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return String(typeof address === "object" ? address?.port : "");
-}

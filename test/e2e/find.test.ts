@@ -2,19 +2,16 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
-import { readPromises, salesTable } from "../support/tables.ts";
+import { openSales } from "../support/service.ts";
+import { readPromises } from "../support/tables.ts";
 
 const ENV = ["--env", "playground"];
 const STATE = "home/state/tickets/playground";
 
 const SEND = ["stream", "sales.csv", ...ENV, "TICKETS_CHUNK_SIZE=2", "TICKETS_RETRIES=0"];
 
-async function openSales() {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(6));
+async function openSix() {
+  const { place, service } = await openSales(6, { isWarm: true });
   const find = async (id: string, ...more: readonly string[]) => {
     const ended = await place.tickets(["find", id, ...ENV, "--json", ...more], service);
     return { ...ended, document: JSON.parse(ended.stdout) };
@@ -23,7 +20,7 @@ async function openSales() {
 }
 
 test("find: accepted, rejected, in doubt, not sent yet, settled, and by the promise; a program gets one document", async () => {
-  const { place, service, find } = await openSales();
+  const { place, service, find } = await openSix();
   service.behave({
     failureOf: ({ data }) =>
       data.ticketId === "T-2" ? { status: "error", error: { message: `no user ${data.userId}` } } : undefined,
@@ -87,7 +84,7 @@ test("find: accepted, rejected, in doubt, not sent yet, settled, and by the prom
 test("find: nothing is exit 4 with a document, and the ledger stays as it is", {
   tags: ["long"],
 }, async () => {
-  const { place, service, find } = await openSales();
+  const { place, service, find } = await openSix();
   const never = await find("T-1");
   expect(never).toMatchObject({ exitCode: 4, document: { actions: [] } });
   expect(never.stderr).toContain("Nothing was ever sent to playground from here: there is no ledger");

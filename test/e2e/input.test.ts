@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkplace, type RunOptions } from "../support/bin.ts";
-import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { expectSpokenAsSpecified, openPlayground, openSales } from "../support/service.ts";
 import { readLines, readPromises, salesTable, ticketIds } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -51,8 +51,7 @@ describe("input of every kind arrives as the same actions", () => {
     13,
   );
   const arrives = async (name: string, content: string | Buffer): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     place.write(name, content);
     const { summary } = await place.summary(["stream", name, ...PLAYGROUND], service);
     expect(summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
@@ -65,8 +64,7 @@ describe("input of every kind arrives as the same actions", () => {
   test.each(KINDS.long)("%s", { tags: ["long"] }, arrives);
 
   test.skipIf(process.platform === "win32")("a named pipe, which gives its bytes once (needs mkfifo)", async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     place.write("source", salesTable(3));
     execFileSync("mkfifo", [place.path("sales.csv")]);
     const writer = spawn("sh", ["-c", "cat source > sales.csv"], { cwd: place.folder, stdio: "ignore" });
@@ -79,8 +77,7 @@ describe("input of every kind arrives as the same actions", () => {
   });
 
   test("several files and globs, in the order given; a glob's files by name", async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     place.write("sales-b.csv", salesTable(2, { first: 3 }));
     place.write("sales-a.csv", salesTable(2, { first: 1 }));
     place.write("sales 0.csv", salesTable(2, { first: 5 }));
@@ -99,8 +96,7 @@ describe("a quiet night", () => {
     ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
     ["an empty list", "sales.json", "[]"],
   ])("%s is exit 0 with no actions, which is said", { tags: ["long"] }, async (_, name, content) => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     if (name !== "-") place.write(name, content);
     const options = { env: service.env, ...(name === "-" && { stdin: content }) };
     const { stderr, summary } = await place.summary(["stream", name, ...PLAYGROUND], options);
@@ -126,8 +122,7 @@ function expectOneSentence(stderr: string, name: string): void {
 
 describe("a path that can't be used is exit 2 with one sentence", () => {
   const refuses = async (name: string, prepare: (path: string) => void, options: RunOptions = {}) => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     prepare(place.path(name));
     for (const command of ["stream", "validate", "plan"]) {
       const { exitCode, stdout, stderr } = await place.tickets([command, name, ...PLAYGROUND], {
@@ -173,8 +168,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is streamed ${NEEDS_MODES}`, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   chmodSync(place.write("sales.csv", salesTable(3)), 0o444);
   const { exitCode } = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], {
     env: service.env,
@@ -187,8 +181,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
 test.skipIf(BY_MODES_ONLY === undefined)(
   `a working folder that can't be written is refused before anything is sent, since rejects go there ${NEEDS_MODES}`,
   async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     mkdirSync(place.path("exports"));
     place.write("exports/sales.csv", salesTable(3));
     chmodSync(place.path("exports"), 0o555);
@@ -224,9 +217,7 @@ describe("plan", () => {
   test.each(["sales.csv", "-"])(IS_INPUT, { tags: ["long"] }, isInput);
 
   test("is what is then sent", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("sales.csv", salesTable(20));
+    const { place, service } = await openSales(20, { isWarm: true });
     const { stdout } = await place.tickets(["plan", "sales.csv"]);
     await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "TICKETS_CHUNK_SIZE=7"], service);
     const lines = stdout.trimEnd().split("\n");

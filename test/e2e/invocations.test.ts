@@ -1,3 +1,5 @@
+// @module-tag long
+
 /** `status` tells the last good and the last bad invocation on an environment. */
 
 import { rmSync } from "node:fs";
@@ -8,9 +10,7 @@ import { openSales } from "../support/service.ts";
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 const STATUS = ["status", "--env", "playground"];
 
-test("status begins with the last success, the last failure and what did not start, and shows files and duration of each run", {
-  tags: ["long"],
-}, async () => {
+test("status begins with the last success, the last failure and what did not start, and shows files and duration of each run", async () => {
   const { place, service } = await openSales(3, { isWarm: true });
   await place.tickets(SEND, service);
   place.write("events.csv", "eventId,currency\nE,X\n");
@@ -37,9 +37,7 @@ test("status begins with the last success, the last failure and what did not sta
   });
 });
 
-test("status --max-age is 4 when the last success is older, or there was none; a check is no success, nor a resume of nothing", {
-  tags: ["long"],
-}, async () => {
+test("status --max-age is 4 when the last success is older, or there was none; a check is no success, nor a resume of nothing", async () => {
   const { place, service } = await openSales(3, { isWarm: true });
   const old = [...STATUS, "--max-age", "26h"];
   expect(await place.tickets(old, service)).toMatchObject({ exitCode: 4 });

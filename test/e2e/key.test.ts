@@ -2,22 +2,15 @@
 
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Ended, openWorkplace, type Workplace } from "../support/bin.ts";
-import { deadPort, startProxy } from "../support/raw-server.ts";
-import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import type { Ended, Workplace } from "../support/bin.ts";
+import { freePort, startProxy } from "../support/raw-server.ts";
+import { expectSpokenAsSpecified, openSales, type Service, type ServiceOptions } from "../support/service.ts";
 import { forWalks } from "../support/walks.ts";
 
 const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_RETRIES=0"];
 /** Ways of talking that show more than others. */
 const TALK: readonly (readonly string[])[] = [[], ["--verbose"], ["--log", "t.log", "--verbose"], ["--json"]];
-
-function openSales(): Workplace {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", salesTable(5));
-  return place;
-}
 
 /** Looks for the secrets, and for what is easily turned back into them, in all that was said and written. */
 function expectNowhere(place: Workplace, said: readonly Ended[], ...secrets: readonly string[]): void {
@@ -35,13 +28,13 @@ interface Trouble {
   readonly exitCode: number;
   /** What the environment has beyond its address and its key. */
   readonly env?: Readonly<Record<string, string>>;
-  readonly service?: Parameters<typeof startService>[0];
+  readonly service?: ServiceOptions;
   readonly secrets?: readonly string[];
   readonly nodeArgs?: (place: Workplace) => readonly string[];
   readonly expected?: (said: Ended, service: Service) => void;
 }
 
-const saidBack = (status: number, body: string): Trouble["service"] => ({
+const saidBack = (status: number, body: string): ServiceOptions => ({
   key: KEY,
   answer: () => ({ status, body: body.replace("%s", KEY) }),
 });
@@ -89,11 +82,11 @@ const TROUBLES: Readonly<Record<string, () => Trouble | Promise<Trouble>>> = {
       failureOf: () => ({ status: "error", message: `for ${KEY}` }),
     },
   }),
-  "a proxy that is not there": async () => ({ exitCode: 7, ...behind(await deadPort()) }),
+  "a proxy that is not there": async () => ({ exitCode: 7, ...behind(await freePort()) }),
   "a proxy that refuses": async () => ({ exitCode: 7, ...behind((await startProxy({ status: 407 })).port) }),
   "a proxy that leads nowhere": async () => ({
     exitCode: 7,
-    ...behind((await startProxy({ leadsTo: await deadPort() })).port),
+    ...behind((await startProxy({ leadsTo: await freePort() })).port),
   }),
   "a fault of the program itself": () => ({
     exitCode: 1,
@@ -109,8 +102,7 @@ describe("the key shows nowhere behind", () => {
   test.each(Object.entries(TROUBLES))("%s", { tags: ["long"] }, async (_, troubleOf) => {
     const { exitCode, env, service: behaviour, secrets = [], nodeArgs, expected } = await troubleOf();
     for (const talk of TALK) {
-      const place = openSales();
-      const service = await startService(behaviour);
+      const { place, service } = await openSales(5, { isWarm: true, ...behaviour });
       const ended = await place.tickets([...COMMAND, ...talk], {
         env: { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY, ...env },
         ...(nodeArgs && { nodeArgs: nodeArgs(place) }),
@@ -124,8 +116,7 @@ describe("the key shows nowhere behind", () => {
 
 describe("the right key shows nowhere", () => {
   const showsNowhere = async (talk: readonly string[]): Promise<void> => {
-    const place = openSales();
-    const service = await startService({ key: KEY });
+    const { place, service } = await openSales(5, { isWarm: true, key: KEY });
     const said = [
       await place.tickets([...COMMAND, ...talk], service),
       await place.tickets([...COMMAND, ...talk], service),
@@ -143,8 +134,7 @@ describe("the right key shows nowhere", () => {
   test.each(walks.long)("after a whole run: %s", { tags: ["long"] }, (_, talk) => showsNowhere(talk));
 
   test("when it comes from a file that a config names", { tags: ["long"] }, async () => {
-    const place = openSales();
-    const service = await startService({ key: KEY });
+    const { place, service } = await openSales(5, { isWarm: true, key: KEY });
     const environment = `{baseUrl: "${service.baseUrl}", apiKey: {file: key.txt}}`;
     place.write("tickets.config.yaml", `environments: {live: ${environment}}\n`);
     place.write("key.txt", `${KEY}\n`);
@@ -157,7 +147,7 @@ describe("the right key shows nowhere", () => {
   });
 
   test("when it is written where it does not belong", async () => {
-    const place = openSales();
+    const { place } = await openSales(5, { isWarm: true });
     place.write("tickets.config.yaml", `environments: {live: {baseUrl: "https://a.example", apiKey: ${KEY}}}\n`);
     const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
     expect(ended.exitCode).toBe(2);
@@ -168,8 +158,7 @@ describe("the right key shows nowhere", () => {
 
 // Which addresses have no https: test/unit/config/base-url.test.ts.
 test("an address without https is exit 2, and nothing is sent, not even to a proxy", async () => {
-  const place = openSales();
-  const proxy = await startService();
+  const { place, service: proxy } = await openSales(5, { isWarm: true });
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: "http://127.0.0.1.example.com",
     TICKETS_PLAYGROUND_API_KEY: KEY,

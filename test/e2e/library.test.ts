@@ -1,3 +1,5 @@
+// @module-tag long
+
 /** The job that docs/reference.md shows, killed, by a service of its own. */
 
 import { spawn } from "node:child_process";
@@ -24,9 +26,7 @@ console.log = (...words) => {
 const firstLines = (path: string, count: number): string =>
   `${readFileSync(path, "utf8").split("\n").slice(0, count).join("\n")}\n`;
 
-test("a job of thirty lines that uses the library alone is killed, and the next one goes on", {
-  tags: ["long"],
-}, async () => {
+test("a job of thirty lines that uses the library alone is killed, and the next one goes on", async () => {
   const place = openWorkplace();
   const job =
     blocksOf(readPage("docs/reference.md")).find((block) => noteOf(block, "file") === "nightly.mjs")?.text ?? "";

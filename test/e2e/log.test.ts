@@ -4,12 +4,10 @@ import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { linesOf } from "../support/log.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { openPlayground, openSales } from "../support/service.ts";
 
 test("a run is logged event by event", async () => {
-  const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
-  place.write("sales.csv", salesTable(3));
+  const { place, service } = await openSales(3, { isWarm: true });
   const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
   const { exitCode } = await place.tickets([...send, "--log", "logs/t.log"], service);
   expect(exitCode).toBe(0);
@@ -60,7 +58,7 @@ test("what fails before anything is read is a line, too", async () => {
 const WALLET = "0x52908400098527886e0F7030069857D2E4169EE7";
 
 test("problems name their rule and place; who bought is masked, also with --verbose", { tags: ["long"] }, async () => {
-  const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
+  const { place, service } = await openPlayground({ isWarm: true });
   place.write("sales.csv", `eventId,ticketId,to,price\nE1,T1,${WALLET},10\n`);
   const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log", "t.log"];
   const { stderr, exitCode } = await place.tickets(command, service);

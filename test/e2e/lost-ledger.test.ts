@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { salesRig, settleByTruth } from "../support/interrupted.ts";
+import { dies, salesRig, settleByTruth } from "../support/interrupted.ts";
 import type { SalesRig } from "../support/invariant/sales.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { type SharedLedger, sharedLedger } from "../support/shared-ledger.ts";
@@ -211,10 +211,7 @@ describe("a ledger that was lost", () => {
     const rig = await salesRig(20);
     // The request that is on its way reaches nothing, whenever the process dies.
     rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
-    const died = await rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"), {
-      interruption: { kind: "boundary", point: "projected", time: 2 },
-    });
-    expect(died.killed).toBe(true);
+    await dies(rig, to("a.ndjson", "TICKETS_CHUNK_SIZE=5"), "projected", 2);
     expect(sent(rig)).toBe(10);
     loseLedger(rig);
     await rig.run(importOf("a.ndjson"));
@@ -225,7 +222,7 @@ describe("a ledger that was lost", () => {
 
   test("by a run that died before its first request is noticed, too", async () => {
     const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "listed", time: 1 } });
+    await dies(rig, to("a.ndjson"), "listed");
     loseLedger(rig);
     expect(await refused(rig, to("b.ndjson"))).toContain("(20 actions)");
     expect(sent(rig)).toBe(0);
@@ -335,8 +332,7 @@ describe("a ledger that was put back from an older copy", () => {
     const putBack = copyLedger(rig);
     // The request that is on its way reaches nothing, whenever the process dies.
     rig.sandbox.setFaults({ rules: [{ fault: "drop", when: "before", on: { request: 3 } }] });
-    const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "projected", time: 2 } });
-    expect(died.killed).toBe(true);
+    await dies(rig, to("a.ndjson"), "projected", 2);
     putBack();
     expect(sent(rig)).toBe(15);
     expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
@@ -379,8 +375,7 @@ test("a command that was killed before its first request lacks nothing: the next
   tags: ["long"],
 }, async () => {
   const rig = await stopped();
-  const died = await rig.run(to("a.ndjson"), { interruption: { kind: "boundary", point: "listed", time: 1 } });
-  expect(died.killed).toBe(true);
+  await dies(rig, to("a.ndjson"), "listed");
   expect(await rig.run(["status", "--env", "playground"])).toMatchObject({ exitCode: 0 });
   expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
   expect(sent(rig)).toBe(20);
@@ -455,8 +450,7 @@ describe("lines that were written, and not noted before a kill, stand once in a 
     const command = to(file, "TICKETS_CHUNK_SIZE=2", ...limits);
     // A table has its header first.
     const time = file.endsWith(".csv") ? 2 : 1;
-    const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time } });
-    expect(died.killed).toBe(true);
+    await dies(rig, command, "projected", time);
     rig.place.write(file, left(rig.place.read(file)));
     return { rig, command };
   }

@@ -1,15 +1,15 @@
+// @module-tag long
+
 /** Real exports through the built bin: a starter config, the preview, and no silent wrong reading. */
 
 import { cpSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { fixture, openWorkplace, type Workplace } from "../support/bin.ts";
+import { fixture, openWorkplace } from "../support/bin.ts";
 
 const EVENTBRITE = fixture("exports/eventbrite/attendees.csv");
 
 describe("tickets init", () => {
-  test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", {
-    tags: ["long"],
-  }, async () => {
+  test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", async () => {
     const place = openWorkplace({ isWarm: true });
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     place.write("tickets.config.yaml", "env: mine\n");
@@ -30,7 +30,7 @@ describe("tickets init", () => {
     expect(place.read("tickets.config.yaml")).toBe(shown.stdout);
   });
 
-  test("refuses beside a config of another name, which would stop every command", { tags: ["long"] }, async () => {
+  test("refuses beside a config of another name, which would stop every command", async () => {
     const place = openWorkplace({ isWarm: true });
     place.write(".ticketsrc.yaml", "env: mine\n");
     const refused = await place.tickets(["init"]);
@@ -38,9 +38,7 @@ describe("tickets init", () => {
     expect(refused.stderr).toContain(".ticketsrc.yaml already exists");
   });
 
-  test("without an export writes an example that can be read; standard input works too", {
-    tags: ["long"],
-  }, async () => {
+  test("without an export writes an example that can be read; standard input works too", async () => {
     const place = openWorkplace({ isWarm: true });
     expect((await place.tickets(["init"])).exitCode).toBe(0);
     expect((await place.tickets(["env"])).exitCode).toBe(0);
@@ -50,32 +48,14 @@ describe("tickets init", () => {
   });
 });
 
-describe("tickets plan --preview", () => {
-  const open = (): Workplace => {
-    const place = openWorkplace({ isWarm: true });
-    cpSync(fixture("exports/hievents"), place.folder, { recursive: true });
-    return place;
-  };
-
-  test("shows rows with their actions, and masks what names a person", { tags: ["long"] }, async () => {
-    const place = open();
-    const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "events.csv", "--preview", "2"]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^attendees\.csv:2\n(?: {2}\S.*\n)+ {2}→ soldTicket$/m);
-    expect(stdout).toMatch(/^ {2}Public ID +A-7000001$/m);
-    expect(stdout).toMatch(/^ {6}orderTime +1801476000 2027-02-01 10:00Z$/m);
-    expect(stdout).toMatch(/^Actions\n(?: +\d+ {2}\w+\n)+/m);
-    expect(stdout).not.toContain("@example.com");
-  });
-
-  test("--json gives the same as one document; -o FILE writes the actions beside it", { tags: ["long"] }, async () => {
-    const place = open();
-    const { stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "--json", "-o", "actions.ndjson"]);
-    const { preview, byAction } = JSON.parse(stdout);
-    expect(preview.rows).toHaveLength(5);
-    expect(preview.rows[2]).toMatchObject({ line: 5, actions: [], skipped: "Status = AWAITING_PAYMENT" });
-    expect(byAction).toMatchObject({ soldTicket: 4 });
-    expect(place.read("actions.ndjson").trimEnd().split("\n")).toHaveLength(9);
-    expect((await place.tickets(["plan", "attendees.csv", "--preview", "-o", "-"])).exitCode).toBe(2);
-  });
+// What it shows: docs/tutorial.md, whose commands are typed (docs.test.ts), and test/pipeline/commands/plan.test.ts.
+test("tickets plan --preview --json gives the same as one document; -o FILE writes the actions beside it", async () => {
+  const place = openWorkplace({ isWarm: true });
+  cpSync(fixture("exports/hievents"), place.folder, { recursive: true });
+  const { stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "--json", "-o", "actions.ndjson"]);
+  const { preview, byAction } = JSON.parse(stdout);
+  expect(preview.rows).toHaveLength(5);
+  expect(preview.rows[2]).toMatchObject({ line: 5, actions: [], skipped: "Status = AWAITING_PAYMENT" });
+  expect(byAction).toMatchObject({ soldTicket: 4 });
+  expect(place.read("actions.ndjson").trimEnd().split("\n")).toHaveLength(9);
 });

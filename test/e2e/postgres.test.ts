@@ -3,18 +3,13 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { openFolder } from "../support/folder.ts";
-import {
-  NEEDS_POSTGRES,
-  type PostgresServer,
-  startOwnPostgres,
-  startPostgres,
-  WITHOUT_POSTGRES,
-} from "../support/postgres.ts";
+import { NEEDS_POSTGRES, type PostgresServer, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
+import { sharedLedger } from "../support/shared-ledger.ts";
 import { salesTable } from "../support/tables.ts";
 
 const ENV = ["--env", "playground"];
@@ -38,27 +33,15 @@ interface Rig {
   readonly tickets: Workplace["tickets"];
 }
 
-interface RigOptions extends ServiceOptions {
-  readonly sales?: number;
-  /** Of `environments.playground`, below the ledger. */
-  readonly more?: string;
-}
-
-async function openRig({ sales = 20, more = "", ...behaviour }: RigOptions = {}): Promise<Rig> {
-  const [server, service, place] = [
-    await startPostgres(),
-    await startService(behaviour),
-    openWorkplace({ isWarm: true }),
-  ];
-  const schema = server.newSchema();
-  place.write("sales.csv", salesTable(sales));
-  place.write("tickets.config.yaml", configOf({ service, schema, more }));
-  const env = { TICKETS_SHOP_KEY: service.key, TICKETS_LEDGER_URL: server.url };
-  onTestFinished(async () => {
-    await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-  });
+async function openRig(behaviour?: ServiceOptions): Promise<Rig> {
+  const [service, place] = [await startService(behaviour), openWorkplace({ isWarm: true })];
+  const key = "apiKey: {env: TICKETS_SHOP_KEY}";
+  const ledger = await sharedLedger(undefined, `baseUrl: ${service.baseUrl}`, key);
+  place.write("sales.csv", salesTable(20));
+  place.write("tickets.config.yaml", ledger.config);
+  const env = { TICKETS_SHOP_KEY: service.key, ...ledger.env };
   return {
-    ...{ place, server, schema, service, env },
+    ...{ place, service, env, server: ledger.server, schema: ledger.schema },
     async tickets(args, options = {}) {
       const ended = await place.tickets(args, { ...options, env: { ...env, ...options.env } });
       expect(`${ended.stdout}${ended.stderr}`).not.toContain(SECRET);
@@ -66,17 +49,6 @@ async function openRig({ sales = 20, more = "", ...behaviour }: RigOptions = {})
     },
   };
 }
-
-const configOf = ({ service, schema, more = "" }: { service: Service; schema: string; more?: string }): string => `
-environments:
-  playground:
-    baseUrl: ${service.baseUrl}
-    apiKey: {env: TICKETS_SHOP_KEY}
-    ledger:
-      postgres:
-        url: {env: TICKETS_LEDGER_URL}
-        schema: ${schema}
-${more}`;
 
 /** Another machine: nothing of the first one's state is there. */
 const elsewhere = (place: Workplace): Readonly<Record<string, string>> => ({
@@ -126,7 +98,7 @@ test(named("env shows where it is and how safe, and the password nowhere"), LONG
   const after = await tickets(["env", "playground"]);
   expect(after.stdout).toMatch(/database +PostgreSQL 1\d.*, each commit on its disk/);
   expect(after.stdout).toMatch(
-    /ledger +PostgreSQL by environment variable TICKETS_LEDGER_URL, schema \S+ +\(tickets\.config\.yaml:6\)/,
+    /ledger +PostgreSQL by environment variable TICKETS_LEDGER_URL, schema \S+ +\(tickets\.config\.yaml:5\)/,
   );
   const document = JSON.parse((await tickets(["env", "playground", "--json"])).stdout);
   expect(document.environment.ledger).toMatchObject({
@@ -147,7 +119,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
   const at = `127.0.0.1:${server.port}`;
   await server.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
-    ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is empty", "Put the database's URL there"],
+    ["", 2, "tickets.config.yaml:5): the variable TICKETS_LEDGER_URL is empty", "Put the database's URL there"],
     [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
     [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
     [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
@@ -249,10 +221,9 @@ test(
   named("a file that the environment's ledger was in is not forgotten, and its promises move it"),
   LONG,
   async () => {
-    const { tickets, place, service, schema, env } = await openRig();
-    const config = configOf({ service, schema });
-    const withoutDatabase = config.slice(0, config.indexOf("    ledger:"));
-    place.write("tickets.config.yaml", withoutDatabase);
+    const { tickets, place, service, env } = await openRig();
+    const config = place.read("tickets.config.yaml");
+    place.write("tickets.config.yaml", config.replace(/^ +ledger:.*\n/m, ""));
     expect((await tickets(SEND)).exitCode).toBe(0);
     place.write("tickets.config.yaml", config);
     const refused = await tickets(SEND);

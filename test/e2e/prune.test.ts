@@ -3,8 +3,7 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
+import { openSales } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
@@ -12,9 +11,7 @@ const PRUNE = ["prune", "--env", "playground", "--older-than", "0s"];
 const STATE = "home/state/tickets/playground";
 
 async function sent() {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(4));
+  const { place, service } = await openSales(4, { isWarm: true });
   const { summary } = await place.summary(SEND, service);
   expect(summary.exitCode).toBe(0);
   return { place, service, run: summary.run ?? "" };

@@ -1,10 +1,12 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { Rig } from "../support/invariant/rig.ts";
 import { summaryIn } from "../support/invariant/sales.ts";
-import { type Machines, ON_IT, openMachines, writeSales } from "../support/machines.ts";
+import { type Machines, openMachines } from "../support/machines.ts";
 import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 
+const ON_IT = ["--env", "playground"];
 const DOWN_MS = 9_000;
 const publishTo = (output: string, ...more: readonly string[]): readonly string[] => [
   ...["stream", "sales.ndjson", "--publish", ...ON_IT, "TICKETS_CHUNK_SIZE=2", "-o", output, ...more],
@@ -27,7 +29,7 @@ interface Followed {
 async function published(tickets: number) {
   const machines = await openMachines();
   const [here, there] = [machines.add("here"), machines.add("there")];
-  writeSales(machines.rig.place.path("sales.ndjson"), 1, tickets);
+  writeSales(machines.rig, tickets);
   const ran = await here.run([...PUBLISH, "--json"]);
   expect(ran.exitCode, ran.stderr).toBe(0);
   return { ...machines, here, there, ...summaryIn<Published>(ran) };
@@ -35,11 +37,11 @@ async function published(tickets: number) {
 
 /** Publishes events, one a chunk. */
 async function publishEvents({ rig, here }: Awaited<ReturnType<typeof published>>, name: string, ...events: string[]) {
-  const rows = events.map((eventId) => ({
-    action: "newEvent",
-    data: { eventId, eventName: eventId, currency: "EUR" },
-  }));
-  rig.place.write(`${name}.ndjson`, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  writeActions(
+    rig,
+    `${name}.ndjson`,
+    events.map((eventId) => ({ eventId })),
+  );
   const args = [`${name}.ndjson`, ...ON_IT, "TICKETS_CHUNK_SIZE=1", "-o", `${name}.promises.ndjson`, "--json"];
   const ran = await here.run(["stream", "--publish", ...args]);
   return { ...summaryIn<Published>(ran), exitCode: ran.exitCode, stderr: ran.stderr };
@@ -61,29 +63,42 @@ const ROUNDS = Number(process.env.PUBLISH_ROUNDS);
 /** Events that get a ticket each round: the new one, and those before it. */
 const SELLING = 3;
 
+/** A new event, or a sale of its ticket. */
+interface Row {
+  readonly eventId: string;
+  readonly ticketId?: string;
+}
+
 /** An export after so many rounds, all that it had before and what is new: actions in order of time. */
-function exportOf(
-  rounds: number,
-): readonly { readonly action: string; readonly eventId: string; readonly ticketId?: string }[] {
-  return Array.from({ length: rounds }, (_, at) => at + 1).flatMap((round) => [
-    { action: "newEvent", eventId: `E${round}` },
+const exportOf = (rounds: number): readonly Row[] =>
+  Array.from({ length: rounds }, (_, at) => at + 1).flatMap((round) => [
+    { eventId: `E${round}` },
     ...Array.from({ length: Math.min(SELLING, round) }, (_, back) => ({
-      action: "soldTicket",
       eventId: `E${round - back}`,
       ticketId: `T${round}-${round - back}`,
     })),
   ]);
+
+function writeActions({ place }: Rig, name: string, rows: readonly Row[]): void {
+  const lines = rows.map(({ eventId, ticketId }, at) =>
+    JSON.stringify(
+      ticketId === undefined
+        ? { action: "newEvent", data: { eventId, eventName: eventId, currency: "EUR" } }
+        : {
+            action: "soldTicket",
+            data: { eventId, ticketId, userId: "u1", price: "10", orderTime: 1_767_225_600 + at },
+          },
+    ),
+  );
+  place.write(name, lines.map((line) => `${line}\n`).join(""));
 }
 
-function writeExport(path: string, rounds: number): void {
-  const lines = exportOf(rounds).map(({ action, eventId, ticketId }, at) => {
-    const own = ticketId
-      ? { ticketId, userId: "u1", price: "10", orderTime: 1_767_225_600 + at }
-      : { eventName: eventId, currency: "EUR" };
-    return `${JSON.stringify({ action, data: { eventId, ...own } })}\n`;
-  });
-  writeFileSync(path, lines.join(""));
-}
+/** An event and so many sales of it. */
+const writeSales = (rig: Rig, tickets: number): void =>
+  writeActions(rig, "sales.ndjson", [
+    { eventId: "E1" },
+    ...Array.from({ length: tickets }, (_, at) => ({ eventId: "E1", ticketId: `T${at + 1}` })),
+  ]);
 
 const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
   rig.requests().flatMap((request) => request.map(({ ticketId, eventId }) => ticketId ?? eventId));
@@ -114,7 +129,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
     const server = await startOwnPostgres();
     const { rig, add } = await openMachines(server);
     const [here, there] = [add("here"), add("there")];
-    writeSales(rig.place.path("sales.ndjson"), 1, 4);
+    writeSales(rig, 4);
     for (const run of [() => here.run(PUBLISH), () => there.run(WORK)]) {
       server.stop("at once");
       const running = run();
@@ -148,7 +163,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
   it.each(["planned", "entered"] as const)("puts right what a kill left when the run was %s", LONG, async (point) => {
     const { rig, add, query } = await openMachines();
     const [here, there] = [add("here"), add("there")];
-    writeSales(rig.place.path("sales.ndjson"), 1, 5);
+    writeSales(rig, 5);
     const killed = await here.run(PUBLISH, { interruption: { kind: "boundary", point, time: 1 } });
     expect(killed.killed).toBe(true);
     const again = await here.run([...PUBLISH, "--json"]);
@@ -166,7 +181,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
     const killed = await here.run(FOLLOW, { interruption: { kind: "boundary", point: "projected", time: 2 } });
     expect(killed.killed).toBe(true);
     // The next night writes into the same file.
-    writeSales(rig.place.path("sales.ndjson"), 1, 7);
+    writeSales(rig, 7);
     const next = await here.run(PUBLISH);
     expect(next.exitCode, next.stderr).toBe(0);
     expectOnce(lines("out.ndjson"), 6);
@@ -195,7 +210,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
   it("enters a run behind one that is still to be sent, without what that holds", LONG, async () => {
     const machines = await published(3);
     const { rig, lines, here, there } = machines;
-    writeSales(rig.place.path("sales.ndjson"), 1, 6);
+    writeSales(rig, 6);
     // The others are tickets of an event that is not registered yet.
     const early = await there.run(publishTo("there.ndjson", "--json"));
     expect(early.exitCode, early.stderr).toBe(4);
@@ -215,7 +230,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
   it("enters each action once where two machines publish at the same moment", async () => {
     const { rig, add, query } = await openMachines();
     const [here, there] = [add("here"), add("there")];
-    writeSales(rig.place.path("sales.ndjson"), 1, 40);
+    writeSales(rig, 40);
     const ran = await Promise.all([
       here.run([...PUBLISH, "--wait-lock", "10m", "--json"]),
       there.run(publishTo("there.ndjson", "--wait-lock", "10m", "--json")),
@@ -241,7 +256,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
         return { ended, stop: () => child?.kill("SIGTERM") };
       });
       for (let round = 1; round <= ROUNDS; round += 1) {
-        writeExport(rig.place.path("sales.ndjson"), round);
+        writeActions(rig, "sales.ndjson", exportOf(round));
         const ran = await Promise.all(
           publishers.map(({ run, output }) => run(publishTo(output, "--lanes", "4", "--wait-lock", "10m", "--json"))),
         );
@@ -282,7 +297,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
     // Once the time of its request has passed, the chunk is in doubt for whoever comes.
     const found = await there.run([...WORK, "TICKETS_TIMEOUT=1s"]);
     expect(found.exitCode, found.stderr).toBe(6);
-    writeSales(rig.place.path("sales.ndjson"), 1, 7);
+    writeSales(rig, 7);
     const behind = await here.run([...PUBLISH, "--json"]);
     expect(behind.stderr).toContain("behind 1 open run");
     expect(summaryIn<Published>(behind).actions).toMatchObject({ total: 8, notSent: 6, alreadySent: 2 });
@@ -350,7 +365,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
 
   it("has no promises for standard output", LONG, async () => {
     const { rig, add } = await openMachines();
-    writeSales(rig.place.path("sales.ndjson"), 1, 1);
+    writeSales(rig, 1);
     const refused = await add("here").run(publishTo("-"));
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining("standard output")]);
   });

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { type Item, type Service, startService } from "../support/service.ts";
+import { type Item, openPlayground, openSales, type Service, startService } from "../support/service.ts";
 import { type Cells, editTable, readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const ENV = ["--env", "playground"];
@@ -27,9 +27,10 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
 });
 
 test("of many rejected actions the first are named, and the others counted", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService({ failureOf: () => ({ status: "error", error: { message: "No." } }) });
-  place.write("sales.csv", salesTable(8));
+  const { place, service } = await openSales(8, {
+    isWarm: true,
+    failureOf: () => ({ status: "error", error: { message: "No." } }),
+  });
   const { stderr, exitCode } = await place.summary(["stream", "sales.csv", ...ENV], service);
   expect(exitCode).toBe(4);
   expect(stderr.match(/rejected by the service: No\./g)).toHaveLength(5);
@@ -39,8 +40,7 @@ test("of many rejected actions the first are named, and the others counted", { t
 
 /** A nightly full export whose third row is bad, its rejects corrected by `correct`. */
 async function correctedNight(correct: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   place.write("sales.csv", text);
   const night = ["stream", "sales.csv", ...ENV];
   expect((await place.tickets([...night, "--max-invalid", "1"], service)).exitCode).toBe(4);
@@ -132,8 +132,7 @@ describe("a bad row whose corrected version was accepted", () => {
   test("is corrected in NDJSON, whatever the order of its keys and the spelling of what is not in it", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     const row = (price: string): string =>
       `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
     place.write("sales.ndjson", row('"1,x"'));
@@ -165,8 +164,7 @@ describe("a bad row whose corrected version was accepted", () => {
 test("neither rejects nor the export that they come from may come by standard input beside the other", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService({ failureOf: () => ({ status: "error" }) });
+  const { place, service } = await openPlayground({ isWarm: true, failureOf: () => ({ status: "error" }) });
   place.write("updates.csv", "ticketId,imageUrl\nT-1,https://img.example/a.png\n");
   const command = ["stream", "--action", "updateTicket", ...ENV];
   expect((await place.tickets([...command, "updates.csv"], service)).exitCode).toBe(4);
@@ -204,8 +202,7 @@ describe("guards against formulas", () => {
   const GUARDED = ["--config", "guarded.yaml"];
 
   const areUndone = async (...flags: readonly string[]): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
+    const { place, service } = await openPlayground({ isWarm: true });
     place.write("sales.csv", SALES);
     place.write("guarded.yaml", SAFE_CSV);
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv", ...flags];
@@ -243,9 +240,7 @@ describe("guards against formulas", () => {
   test("are taken off again by what the file says, in promises and in rejects", { tags: ["long"] }, () => areUndone());
 
   test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("sales.csv", salesTable(2));
+    const { place, service } = await openSales(2, { isWarm: true });
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv"];
     await place.tickets(command, service);
     place.write("sales.csv", salesTable(3));
@@ -285,8 +280,7 @@ const ITEMS = SALES.trim()
 const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 async function correctAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   if (config !== undefined) place.write("tickets.config.yaml", config);
   if (input !== "-") place.write(input, content);
   const given = { ...service, ...(input === "-" && { stdin: content }) };

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fixture, openWorkplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, startService } from "../support/service.ts";
+import { expectSpokenAsSpecified, openPlayground } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 
 const SALES = fixture("sales.csv");
@@ -11,8 +11,7 @@ const SALES = fixture("sales.csv");
 test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
+  const { place, service } = await openPlayground({ isWarm: true });
   const command = ["stream", SALES, "--env", "playground"];
   const { exitCode, stderr, summary } = await place.summary(command, { env: service.env });
   expect(exitCode).toBe(0);

@@ -1,17 +1,10 @@
 /** An environment given by two variables, and whatever a service that speaks the specification may answer. */
 
 import { describe, expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
-import { readPromises, readTable, salesTable, ticketIds } from "../support/tables.ts";
+import { expectSpokenAsSpecified, type Item, openSales, type Service } from "../support/service.ts";
+import { readPromises, readTable, ticketIds } from "../support/tables.ts";
 
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"];
-
-function openSales(rows: number, text = salesTable(rows)) {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", text);
-  return place;
-}
 
 const ticketsOf = (service: Service) => service.sent().map(({ data }) => data.ticketId);
 
@@ -23,8 +16,8 @@ const FAILURES: readonly unknown[] = [
 
 describe("an action that the service does not accept", () => {
   test.each(FAILURES)("%j is in the promises with its whole answer, and in the rejects", async (failure) => {
-    const place = openSales(25);
-    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-13" ? failure : undefined) });
+    const failureOf = ({ data }: Item) => (data.ticketId === "T-13" ? failure : undefined);
+    const { place, service } = await openSales(25, { isWarm: true, failureOf });
     const { exitCode, stderr, summary } = await place.summary(COMMAND, { env: service.env });
     expect(exitCode).toBe(4);
     expectSpokenAsSpecified(service);
@@ -56,9 +49,9 @@ describe("an action that the service does not accept", () => {
   });
 
   test("is written to a CSV of promises with its answer as JSON", { tags: ["long"] }, async () => {
-    const place = openSales(5);
     const failure = { status: "error", error: { message: 'taken, "again"' } };
-    const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });
+    const failureOf = ({ data }: Item) => (data.ticketId === "T-2" ? failure : undefined);
+    const { place, service } = await openSales(5, { isWarm: true, failureOf });
     const { exitCode } = await place.summary([...COMMAND, "-o", "promises.csv"], { env: service.env });
     expect(exitCode).toBe(4);
     const rows = readTable(place.read("promises.csv"));
@@ -77,8 +70,7 @@ describe("an action that the service does not accept", () => {
 });
 
 test("a base URL with a path and a slash at its end is added to, not replaced", { tags: ["long"] }, async () => {
-  const place = openSales(3);
-  const service = await startService();
+  const { place, service } = await openSales(3, { isWarm: true });
   const env = { ...service.env, TICKETS_PLAYGROUND_BASE_URL: `${service.baseUrl}/v1/tickets/` };
   expect(await place.tickets(COMMAND, { env })).toMatchObject({ exitCode: 0 });
   expect(service.requests.map(({ path }) => path)).toEqual(["/v1/tickets/stream"]);

@@ -1,3 +1,5 @@
+// @module-tag long
+
 /** Each place in which a disk can be full, read-only or damaged: said, nothing lost, and put right by the same command. */
 
 import {
@@ -43,9 +45,7 @@ function expectAllOnce(place: Workplace, service: Service, rows: number, output 
 }
 
 describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
-  test("while the plan is written: nothing is sent, and nothing of the plan keeps the disk full", {
-    tags: ["long"],
-  }, async () => {
+  test("while the plan is written: nothing is sent, and nothing of the plan keeps the disk full", async () => {
     const { place, service } = await openSales(4000);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -70,7 +70,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 4000);
   });
 
-  test("when the ledger is made: nothing is sent", { tags: ["long"] }, async () => {
+  test("when the ledger is made: nothing is sent", async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -82,9 +82,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 20);
   });
 
-  test("while the ledger grows: the answer that was on its way is stored in place of the ballast", {
-    tags: ["long"],
-  }, async () => {
+  test("while the ledger grows: the answer that was on its way is stored in place of the ballast", async () => {
     const { place, service } = await openSales(5000);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -120,9 +118,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 5000);
   });
 
-  test("while the output grows: what was answered is in the ledger, and the output is completed", {
-    tags: ["long"],
-  }, async () => {
+  test("while the output grows: what was answered is in the ledger, and the output is completed", async () => {
     const { place, service } = await openSales(3000);
     const disk = mountSmallDisk(place.path("disk"), 4000);
     const command = [...SEND, "-o", "disk/promises.ndjson"];
@@ -137,9 +133,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 3000, "disk/promises.ndjson");
   });
 
-  test("behind standard output: what it lacks comes with the same command, or stands in a file that is named", {
-    tags: ["long"],
-  }, async () => {
+  test("behind standard output: what it lacks comes with the same command, or stands in a file that is named", async () => {
     const { place, service } = await openSales(3000);
     const disk = mountSmallDisk(place.path("disk"), 4000);
     disk.fill(200);
@@ -160,7 +154,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expect([...promises].toSorted()).toEqual(tickets(3000).toSorted());
   });
 
-  test("while rejects are written: they are complete when there is room", { tags: ["long"] }, async () => {
+  test("while rejects are written: they are complete when there is room", async () => {
     const { place, service } = await openSales(1000);
     const [header = "", ...rows] = salesTable(1000).trimEnd().split("\n");
     place.write("sales.csv", [`${header},remark`, ...rows.map((row) => `${row},${"x".repeat(1500)}`), ""].join("\n"));
@@ -182,9 +176,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expect(readPromises(place.read("promises.ndjson"))).toHaveLength(1000);
   });
 
-  test("where actions, results or a starter config go: said, and the same command then does it", {
-    tags: ["long"],
-  }, async () => {
+  test("where actions, results or a starter config go: said, and the same command then does it", async () => {
     const { place, service } = await openSales(1000);
     await place.tickets(SEND, service);
     const disk = mountSmallDisk(place.path("disk"), 1000);
@@ -206,7 +198,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
 });
 
 describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () => {
-  test("takes no new ledger: one sentence, and nothing is sent", { tags: ["long"] }, async () => {
+  test("takes no new ledger: one sentence, and nothing is sent", async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     disk.setReadOnly(true);
@@ -215,7 +207,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
     expect(service.connections()).toBe(0);
   });
 
-  test("stops what sends, and not what only looks", { tags: ["long"] }, async () => {
+  test("stops what sends, and not what only looks", async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };
@@ -243,7 +235,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () =
   });
 });
 
-test.skipIf(WITHOUT_SMALL_DISKS)("a full disk of temporary files is said", { tags: ["long"] }, async () => {
+test.skipIf(WITHOUT_SMALL_DISKS)("a full disk of temporary files is said", async () => {
   const { place, service } = await openSales(60_000);
   const disk = mountSmallDisk(place.path("disk"), 1024);
   const ended = await place.tickets(["plan", "sales.csv"], { env: { ...service.env, TMPDIR: disk.path } });
@@ -261,7 +253,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     ["cut in half", (path) => truncateSync(path, Math.floor(statSync(path).size / 2))],
     ["cut to nothing", (path) => truncateSync(path, 0)],
     ["not SQLite", (path) => writeFileSync(path, "hello\n".repeat(10_000))],
-  ])("%s", { tags: ["long"] }, async (_what, damage) => {
+  ])("%s", async (_what, damage) => {
     const { place, service } = await openSales(1200);
     await place.tickets(SEND, service);
     const path = ledgerOf(place);
@@ -284,7 +276,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     expect(service.sent()).toHaveLength(1200);
   });
 
-  test("also when it is only looked at", { tags: ["long"] }, async () => {
+  test("also when it is only looked at", async () => {
     const { place, service } = await openSales(20);
     await place.tickets(SEND, service);
     writeFileSync(ledgerOf(place), "hello\n".repeat(10_000));
@@ -293,7 +285,7 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
   });
 });
 
-test("a damaged lock is not taken for a damaged ledger", { tags: ["long"] }, async () => {
+test("a damaged lock is not taken for a damaged ledger", async () => {
   const { place, service } = await openSales(20);
   mkdirSync(place.path("home/state/tickets/playground"), { recursive: true });
   place.write("home/state/tickets/playground/environment.lock", "hello\n".repeat(10_000));

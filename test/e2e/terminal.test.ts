@@ -4,8 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { openSales, startService } from "../support/service.ts";
 
 const ESCAPE = String.fromCharCode(27);
 /** What a terminal gets beside the text. */
@@ -81,9 +80,8 @@ function breaksBetweenWords(columns: number): void {
   };
 
   test("what a run says breaks between words", async () => {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(3));
-    const { code, lines } = await onTerminal(place, columns, [...SENT, "--env", "playground"], await startService());
+    const { place, service } = await openSales(3);
+    const { code, lines } = await onTerminal(place, columns, [...SENT, "--env", "playground"], service);
     expect(code).toBe(0);
     expectBroken(lines);
     expect(lines.join(" ")).toContain("soldTicket by file name");
@@ -143,19 +141,15 @@ test("what came from elsewhere steers no terminal, whatever is written there", {
 
 describe("colours", () => {
   test("are there on a terminal, in the live line too", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(3));
-    const { raw } = await onTerminal(place, 80, [...SENT, "--env", "playground"], await startService());
+    const { place, service } = await openSales(3);
+    const { raw } = await onTerminal(place, 80, [...SENT, "--env", "playground"], service);
     expect(raw).toMatch(COLOUR);
   });
 
   test("are nowhere with NO_COLOR, not in the live line either", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(3));
-    const { env } = await startService();
-    const { raw, code } = await onTerminal(place, 80, [...SENT, "--env", "playground"], {
-      env: { ...env, NO_COLOR: "1" },
-    });
+    const { place, service } = await openSales(3);
+    const env = { ...service.env, NO_COLOR: "1" };
+    const { raw, code } = await onTerminal(place, 80, [...SENT, "--env", "playground"], { env });
     expect(code).toBe(0);
     expect(raw).toContain("sending");
     expect(raw).not.toMatch(COLOUR);
@@ -164,9 +158,7 @@ describe("colours", () => {
 
 describe("settle --abandon", () => {
   async function stoppedRun() {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(6));
-    const service = await startService({
+    const { place, service } = await openSales(6, {
       answer: ({ items }) => (items[0]?.data.ticketId === "T-3" ? { status: 500, body: "" } : undefined),
     });
     const { summary } = await place.summary([...SENT, "--env", "playground", "TICKETS_CHUNK_SIZE=2"], service);

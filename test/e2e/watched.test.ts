@@ -2,17 +2,14 @@
 
 import { chmodSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
 import { selfSigned } from "../support/certificate.ts";
-import { startService } from "../support/service.ts";
-import { salesTable } from "../support/tables.ts";
+import { openSales } from "../support/service.ts";
 
 const sampleOf = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(metrics)?.[1]);
 
 test("a night that failed keeps the last success, and both reach the user's program", async () => {
-  const [place, service] = [openWorkplace(), await startService()];
-  place.write("sales.csv", salesTable(3));
+  const { place, service } = await openSales(3);
   place.write(
     "heard.sh",
     '#!/bin/sh\n{ echo "$TICKETS_EXIT_CODE $TICKETS_PLAYGROUND_API_KEY"; cat; } >> heard\nexit 1\n',
@@ -59,10 +56,8 @@ test("a night that failed keeps the last success, and both reach the user's prog
 
 test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is sent", { tags: ["long"] }, async () => {
   const authority = selfSigned("localhost");
-  const service = await startService({ tls: authority });
-  const place = openWorkplace();
+  const { place, service } = await openSales(3, { tls: authority });
   place.write("ca.pem", authority.cert);
-  place.write("sales.csv", salesTable(3));
   place.write("tickets.config.yaml", `environments:\n  playground:\n    baseUrl: ${service.baseUrl}\n`);
   const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_RETRIES=0"];
   const strange = await place.tickets(send, service);

@@ -9,16 +9,11 @@ import { type ChildProcess, execFileSync } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
-import {
-  NEEDS_POSTGRES,
-  type PostgresServer,
-  startOwnPostgres,
-  startPostgres,
-  WITHOUT_POSTGRES,
-} from "../support/postgres.ts";
+import { NEEDS_POSTGRES, type PostgresServer, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { type CuttingProxy, startProxy } from "../support/proxy.ts";
 import { randomOf } from "../support/random.ts";
-import { type Item, type Service, type ServiceOptions, type ServiceRequest, startService } from "../support/service.ts";
+import { type Item, type Service, type ServiceRequest, startService } from "../support/service.ts";
+import { sharedLedger } from "../support/shared-ledger.ts";
 import { type PromiseLine, readLines } from "../support/tables.ts";
 import { until } from "../support/until.ts";
 
@@ -63,14 +58,14 @@ interface Member {
   readonly rests: Promise<unknown>;
 }
 
-interface RigOptions extends ServiceOptions {
+interface RigOptions {
   /** One of all tests if there is none. */
   readonly own?: PostgresServer;
   /** Of a request (`TIMEOUT`). */
   readonly timeout?: string;
   readonly maxRejected?: number;
-  /** More settings of the environment, as YAML. */
-  readonly more?: string;
+  /** More settings of the environment. */
+  readonly more?: Readonly<Record<string, unknown>>;
   /** Nothing is published yet. */
   readonly isEmpty?: boolean;
   readonly actions: number;
@@ -80,38 +75,20 @@ interface RigOptions extends ServiceOptions {
 
 /** A run is published, unless nothing is, and nothing of it is sent. */
 async function openRig(options: RigOptions): Promise<Rig> {
-  const {
-    actions,
-    lanes,
-    chunkSize,
+  const { actions, lanes, chunkSize, own, timeout = TIMEOUT, maxRejected = 100, more, isEmpty = false } = options;
+  const [service, place] = [await startService(), openWorkplace()];
+  const settings = Object.entries({ baseUrl: service.baseUrl, timeout, chunkSize, maxRejected, lanes, ...more });
+  const ledger = await sharedLedger(
     own,
-    timeout = TIMEOUT,
-    maxRejected = 100,
-    more = "",
-    isEmpty = false,
-    ...behaviour
-  } = options;
-  let server = own ?? (await startPostgres());
-  const [service, place] = [await startService(behaviour), openWorkplace()];
-  const [schema, proxy] = [server.newSchema(), await startProxy(server.port)];
-  onTestFinished(async () => {
-    if (own === undefined) await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-  });
+    "apiKey: {env: TICKETS_PLAYGROUND_API_KEY}",
+    ...settings.map((each) => each.join(": ")),
+  );
+  const { schema } = ledger;
+  let { server } = ledger;
+  const proxy = await startProxy(server.port);
   const input = salesOf(actions, lanes);
   place.write("sales.ndjson", input.map((item) => `${JSON.stringify(item)}\n`).join(""));
-  place.write(
-    "tickets.config.yaml",
-    `environments:
-  playground:
-    baseUrl: ${service.baseUrl}
-    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
-    timeout: ${timeout}
-    chunkSize: ${chunkSize}
-    maxRejected: ${maxRejected}
-    lanes: ${lanes}
-    ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
-${more}`,
-  );
+  place.write("tickets.config.yaml", ledger.config);
   const tickets: Rig["tickets"] = (args, options = {}) =>
     place.tickets(args, {
       ...options,
@@ -453,7 +430,7 @@ test(named("rejections that other workers met count, too"), LONG, async () => {
 
 test(named("a rate is that of all together, and so is the pause that the service asks for"), LONG, async () => {
   const [RATE, PAUSE_S, CHUNKS] = [4, 600, 4];
-  const rig = await openRig({ actions: CHUNKS, lanes: 2, chunkSize: 1, more: `    rate: ${RATE}` });
+  const rig = await openRig({ actions: CHUNKS, lanes: 2, chunkSize: 1, more: { rate: RATE } });
   const { service, startWorker, server, schema } = rig;
   const busy = { status: 429, body: "{}", headers: { "Retry-After": String(PAUSE_S) } };
   service.behave({ answer: () => (service.requests.length === CHUNKS ? busy : undefined) });
@@ -536,7 +513,7 @@ test(
   async () => {
     const { place, service, startWorker, tickets, run } = await openRig({
       ...{ actions: 60, lanes: 1, chunkSize: 10 },
-      more: "    onEnd: [/bin/sh, -c, cat >> ended.ndjson]\n",
+      more: { onEnd: "[/bin/sh, -c, cat >> ended.ndjson]" },
     });
     service.behave({ answer: () => (service.requests.length === 3 ? { status: 503, body: "{}" } : undefined) });
     const work = ["--metrics", "work.prom"];

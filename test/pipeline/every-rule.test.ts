@@ -5,8 +5,8 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { KNOWN_RULES, verbs } from "../support/context.ts";
-import { ended, fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
+import { KNOWN_RULES } from "../support/context.ts";
+import { fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 /** Its row can't be an action at all: what is wrong is reported under this very rule. */
 const NEVER_SILENT: ReadonlySet<string> = new Set(["item-shape"]);
@@ -23,18 +23,19 @@ describe("every rule", () => {
 
   async function stopsOrIsSilent(rule: string): Promise<void> {
     const { field, names } = await fieldOf(triggerOf(rule), `rules: {${rule}: error}\n`);
+    const asked = { files: names, json: true };
     const sentBefore = field.sandbox.engine.counts().accepted;
 
-    const validated = await ended(field, verbs.validate, names);
+    const validated = await field.ask("validate", asked);
     expect(rulesIn(validated.out), validated.said).toContain(rule);
     expect(validated.exitCode).toBe(3);
-    expect((await ended(field, verbs.plan, names)).exitCode).toBe(3);
+    expect((await field.ask("plan", asked)).exitCode).toBe(3);
     expect((await field.stream(names)).exitCode).toBe(3);
     expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);
 
     if (NEVER_SILENT.has(rule)) return;
     await field.write("tickets.config.yaml", (await field.read("tickets.config.yaml")).replace(/error}\n$/, "off}\n"));
-    const off = await ended(field, verbs.validate, names);
+    const off = await field.ask("validate", asked);
     expect(rulesIn(off.out)).not.toContain(rule);
     expect(off.said).not.toMatch(new RegExp(`^${rule}(:| \\()`, "m"));
   }

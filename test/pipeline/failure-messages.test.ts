@@ -7,7 +7,6 @@
 import { describe, expect, test } from "vitest";
 import { EXIT_CODES, type FailureCode } from "../../src/failure.ts";
 import { type Asked, type Done, type Field, openField, type Stop } from "../support/context.ts";
-import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
 import { until } from "../support/until.ts";
 
 interface Story {
@@ -233,11 +232,8 @@ async function expectSaid({ config, happens, said: lines }: Story, exitCode: num
   ).toEqual(lines);
 }
 
-/** What is wrong there is a file. */
-const codes = Object.entries(CODES).filter(([code]) => !IS_LEDGER_SHARED || code !== "storage");
-
 describe("the last words of a run that ends with", () => {
-  test.each(codes)("%s", (code, story) => expectSaid(story, EXIT_CODES[code as keyof typeof CODES]));
+  test.each(Object.entries(CODES))("%s", (code, story) => expectSaid(story, EXIT_CODES[code as keyof typeof CODES]));
 });
 
 describe("the last words of a run that is", () => {

@@ -6,7 +6,6 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { type Asked, type Field, makeContext, openField, verbs } from "../support/context.ts";
-import { IS_LEDGER_SHARED } from "../support/shared-ledger.ts";
 
 type Attempt = (context: Asked["context"], field: Field) => Promise<unknown>;
 
@@ -245,7 +244,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
 ];
 
-/** Where the ledger is a file of this machine, and where there is no config yet. */
+/** Where there is no config yet. */
 const ALONE: typeof REFUSED = [
   [
     (context) => verbs.status({ ...STATUS, run: "abcdef12" }, context),
@@ -318,12 +317,9 @@ const BROKEN: typeof REFUSED = [
   ],
 ];
 
-const usage = IS_LEDGER_SHARED ? REFUSED : [...REFUSED, ...ALONE, ...OTHER_VERSIONS];
-const storage = IS_LEDGER_SHARED ? [] : BROKEN;
-
 const REPORTED = [
-  ...usage.map((each) => ["usage", ...each] as const),
-  ...storage.map((each) => ["storage", ...each] as const),
+  ...[...REFUSED, ...ALONE, ...OTHER_VERSIONS].map((each) => ["usage", ...each] as const),
+  ...BROKEN.map((each) => ["storage", ...each] as const),
 ].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
 
 test.each(REPORTED)("$code: $message", async ({ code, attempt, message, todo }) => {

@@ -7,15 +7,14 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { verbs } from "../support/context.ts";
-import { ended, fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
+import { fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 const GOLDEN = fileURLToPath(new URL("golden-rules/", import.meta.url));
 
 describe("the words of", () => {
   test.for(Object.keys(TRIGGERS))("%s", async (rule) => {
     const { field, names } = await fieldOf(triggerOf(rule), "");
-    const { said } = await ended(field, verbs.plan, names);
+    const { said } = await field.ask("plan", { files: names, json: true });
     const reported = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
     const ofRule = new RegExp(`^${rule}(?::| \\(\\d).*\\n(?: {2,}.*\\n)*`, "gm");
     await expect((reported.match(ofRule) ?? []).join("")).toMatchFileSnapshot(join(GOLDEN, `${rule}.txt`));

@@ -1,21 +1,19 @@
 /** The built bin in a process of its own, in a folder of its own, with nothing of this machine's settings. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFailed, onTestFinished } from "vitest";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
+import { writeOld } from "./folder.ts";
 import { runWarm } from "./warm-bin.ts";
 
 export const BIN = fileURLToPath(new URL("../../bin/tickets.js", import.meta.url));
 export const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 
 export const fixture = (name: string): string => join(FIXTURES, name);
-
-/** What a test writes is no export that is being written just now, whose end would be watched. */
-const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
 
 /** Ends a hung process; no test waits this long. */
 const LONGEST_MS = 900_000;
@@ -79,8 +77,7 @@ export function openWorkplace({ isWarm = false }: Pick<RunOptions, "isWarm"> = {
     folder,
     path,
     write(name, content) {
-      writeFileSync(path(name), content);
-      utimesSync(path(name), A_WHILE_AGO, A_WHILE_AGO);
+      writeOld(path(name), content);
       return path(name);
     },
     read: (name) => readFileSync(path(name), "utf8"),

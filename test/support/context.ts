@@ -3,10 +3,9 @@
  * down and signals that a test can give. Where the program changes, this file follows.
  */
 
-import { mkdir, mkdtemp, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { checkEnvironment } from "../../src/commands/check-environment.ts";
@@ -27,14 +26,13 @@ import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { writeReport } from "../../src/commands/write-report.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { BALLAST_BYTES } from "../../src/ledger/sqlite-file.ts";
 import type { WorkUnderWay } from "../../src/run/progress.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/stop.ts";
 import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
-import { IS_LEDGER_SHARED, sharedLedger, withLedger } from "./shared-ledger.ts";
+import { makeBallast, writeOld } from "./folder.ts";
 
 export { KNOWN_RULES } from "../../src/run/settings.ts";
 export type { Stop } from "../../src/send/stop.ts";
@@ -181,8 +179,6 @@ export interface Field {
   readonly write: (name: string, content: string | Buffer | readonly object[]) => Promise<void>;
   readonly read: (name: string) => Promise<string>;
   readonly setFaults: (...rules: readonly object[]) => void;
-  /** Asks the ledger as a person would, with `$1` for a value. */
-  readonly query: (sql: string, ...values: readonly (string | Uint8Array)[]) => Promise<readonly object[]>;
   readonly stream: (
     files: readonly string[],
     options?: Partial<Options<"stream">>,
@@ -211,35 +207,18 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     await rm(folder, { recursive: true });
   });
   await mkdir(join(folder, "home"));
-  await makeBallast(join(folder, "state", "local"));
-  const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
-  /** Where the ledger is shared, the config says so; tests see it as they wrote it. */
-  let config = "";
+  makeBallast(join(folder, "state", "local"));
   const write: Field["write"] = async (name, content) => {
     const isText = typeof content === "string" || Buffer.isBuffer(content);
     const text = isText ? content : content.map((row) => `${JSON.stringify(row)}\n`).join("");
-    if (name === CONFIG) config = String(text);
-    await writeFile(join(folder, name), shared !== undefined && name === CONFIG ? withLedger(config, shared) : text);
-    // No export that is being written just now, whose end would be watched.
-    const aWhileAgo = new Date(Date.now() - 3_600_000);
-    await utimes(join(folder, name), aWhileAgo, aWhileAgo);
+    writeOld(join(folder, name), text);
   };
-  if (settings !== "") await write(CONFIG, `environments:\n  local:\n    ${settings}\n`);
-  else if (shared !== undefined) await write(CONFIG, "");
-  const ownEnv = { ...environmentOf(folder, sandbox.url), ...shared?.env };
-  /** Another folder of state is another machine, with a ledger of its own. */
-  const envOf = async (env: NodeJS.ProcessEnv = {}): Promise<NodeJS.ProcessEnv> => ({
-    ...ownEnv,
-    ...(env.TICKETS_STATE_DIR === undefined ? {} : await shared?.elsewhere(env.TICKETS_STATE_DIR)),
-    ...env,
-  });
+  if (settings !== "") await write("tickets.config.yaml", `environments:\n  local:\n    ${settings}\n`);
+  const ownEnv = environmentOf(folder, sandbox.url);
   const ask: Field["ask"] = async (verb, options, env) => {
-    const asked = makeContext(folder, await envOf(env));
+    const asked = makeContext(folder, { ...ownEnv, ...env });
     const carryOut = verbs[verb] as (given: typeof options, context: Context) => Promise<number>; // of that verb
-    const makesConfig = verb === "init" && shared !== undefined;
-    if (makesConfig && config === "") await rm(join(folder, CONFIG));
     const exitCode = await exitCodeOf(asked, () => carryOut(options, asked.context));
-    if (makesConfig) await write(CONFIG, await readFile(join(folder, CONFIG)).catch(() => ""));
     return { exitCode, said: asked.said(), out: asked.out() };
   };
   const runs: Field["runs"] = async (more) => {
@@ -264,31 +243,16 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     env: ownEnv,
     sandbox,
     write,
-    read: async (name) =>
-      shared !== undefined && name === CONFIG ? config : await readFile(join(folder, name), "utf8"),
-    async query(sql, ...values) {
-      if (shared !== undefined) return await shared.query(sql, values);
-      using file = new DatabaseSync(join(folder, "state", "local", "ledger.db"));
-      return file.prepare(sql.replaceAll(/\$\d/g, "?")).all(...values);
-    },
+    read: (name) => readFile(join(folder, name), "utf8"),
     setFaults: (...rules) => sandbox.setFaults(parseFaultScript({ seed: 1, rules }, "test")),
     async stream(files, options = {}, { env, asked: onAsked, ...watch } = {}) {
-      const asked = makeContext(folder, await envOf(env), watch);
+      const asked = makeContext(folder, { ...ownEnv, ...env }, watch);
       onAsked?.(asked);
       const { flags, ...more } = options;
       const command = { files, json: true, ...more, flags: { retries: 0, ...flags } };
       return done(asked, () => verbs.stream(command, asked.context));
     },
   };
-}
-
-const CONFIG = "tickets.config.yaml";
-
-/** As large as the ledger's own, and empty: to write that out takes longer than most tests. */
-export async function makeBallast(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFile(join(directory, "ballast"), "");
-  await truncate(join(directory, "ballast"), BALLAST_BYTES);
 }
 
 function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
@@ -302,7 +266,7 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
 }
 
 /** Runs a command as the process boundary does: a failure becomes its exit code. */
-async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
+export async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
   const startedAt = new Date();
   const ended = async (exitCode: number, failure: Failure | undefined): Promise<number> => {
     const path = context.trace.report;

@@ -1,6 +1,7 @@
 /** A run that was interrupted: a rig of the test's own, what its ledger says, and a person who settles what is in doubt. */
 
 import { expect, onTestFinished } from "vitest";
+import type { CrashPoint } from "../../src/disk/crash-points.ts";
 import { openRig, type Rig } from "./invariant/rig.ts";
 import { newestChunks, type Placed } from "./invariant/runs.ts";
 import { openSales, type SalesRig } from "./invariant/sales.ts";
@@ -17,6 +18,12 @@ export async function emptyRig(): Promise<Rig> {
   const rig = await openRig();
   onTestFinished(rig.close);
   return rig;
+}
+
+/** Runs a command that is killed when it passes a boundary, for that time. */
+export async function dies(rig: Rig, command: readonly string[], point: CrashPoint, time = 1): Promise<void> {
+  const { killed, stderr } = await rig.run(command, { interruption: { kind: "boundary", point, time } });
+  expect(killed, stderr).toBe(true);
 }
 
 /** The states of the newest run's chunks, in order; since nobody sends any more, what was being sent is in doubt. */

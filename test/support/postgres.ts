@@ -5,13 +5,13 @@
 
 import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { onTestFinished } from "vitest";
+import { freePort } from "./raw-server.ts";
 
 /** Where Debian keeps the programs of each version, and the newest of these. */
 const VERSIONS = "/usr/lib/postgresql";
@@ -38,14 +38,8 @@ export interface PostgresServer {
   readonly url: string;
   /** A name that no other test has. */
   readonly newSchema: () => string;
-  /** Another database, by its address. */
-  readonly newDatabase: () => Promise<string>;
-  /** Asks as the administrator. @param schema whose tables need not be named by it. */
-  readonly query: (
-    sql: string,
-    values?: readonly unknown[],
-    schema?: string,
-  ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Asks as the administrator. */
+  readonly query: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 /** What is done to it is done when the call returns, so that it can be done in the middle of a transaction. */
@@ -130,11 +124,10 @@ function configure(data: string, settings: Readonly<Record<string, string>>, fil
 function toServer(cluster: Cluster, folder: string): OwnServer {
   const { data, port } = cluster;
   let schemas = 0;
-  const query: PostgresServer["query"] = async (sql, values, schema) => {
+  const query: PostgresServer["query"] = async (sql) => {
     const client = await connected(cluster, DATABASE);
     try {
-      if (schema !== undefined) await client.query(`SET search_path TO ${schema}`);
-      return (await client.query(sql, values === undefined ? undefined : [...values])).rows;
+      return (await client.query(sql)).rows;
     } finally {
       await client.end();
     }
@@ -145,12 +138,6 @@ function toServer(cluster: Cluster, folder: string): OwnServer {
     newSchema() {
       schemas += 1;
       return `test_${process.pid}_${schemas}`;
-    },
-    async newDatabase() {
-      schemas += 1;
-      const name = `other_${process.pid}_${schemas}`;
-      await query(`CREATE DATABASE ${name} OWNER ${USER}`);
-      return `postgres://${USER}:${PASSWORD_IN_ADDRESS}@127.0.0.1:${port}/${name}`;
     },
     query,
     stop: (how) => stop(data, how),
@@ -178,11 +165,7 @@ async function startStandby(of: Cluster, folder: string): Promise<Standby> {
   configure(data, { synchronous_standby_names: "", wal_retrieve_retry_interval: "100ms" }, "postgresql.auto.conf");
   const cluster = { data, port: await startOnFreePort(data) };
   onTestFinished(() => stop(data, "at once"));
-  const server = toServer(cluster, folder);
-  return {
-    ...server,
-    promote: () => control("promote", data),
-  };
+  return { ...toServer(cluster, folder), promote: () => control("promote", data) };
 }
 
 async function connected({ port }: Cluster, database: string): Promise<pg.Client> {
@@ -206,17 +189,6 @@ async function startOnFreePort(data: string): Promise<number> {
       if (tries === MOST_PORTS || !readFileSync(logOf(data), "utf8").includes("Address already in use")) throw cause;
     }
   }
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer()
-    .once("error", reject)
-    .listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  return promise;
 }
 
 const logOf = (data: string): string => `${data}.log`;
@@ -305,10 +277,8 @@ const idOf = (which: "-u" | "-g"): number => Number(execFileSync("id", [which, S
 
 const sleep = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
 
-const run = promisify(execFile);
-
 async function program(name: string, args: readonly string[]): Promise<void> {
-  await run(...toRun(name, args));
+  await promisify(execFile)(...toRun(name, args));
 }
 
 function control(what: "start" | "promote", data: string, ...args: readonly string[]): void {

@@ -94,7 +94,7 @@ function listen(server: Server): Promise<number> {
 }
 
 /** A port on which nothing listens: one that was free a moment ago. */
-export async function deadPort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
   await new Promise<void>((resolve) => server.close(() => resolve()));

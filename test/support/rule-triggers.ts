@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { type Field, makeContext, openField, type verbs } from "./context.ts";
+import { type Field, openField } from "./context.ts";
 
 const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));
 
@@ -190,15 +189,4 @@ export async function fieldOf(
   await trigger.before?.(field, names);
   await field.write("tickets.config.yaml", `${source}${config}`);
   return { field, names };
-}
-
-/** Runs a command as the process boundary does. */
-export async function ended(field: Field, command: (typeof verbs)["validate"], names: readonly string[]) {
-  const { context, out, said } = makeContext(field.folder, field.env);
-  try {
-    return { exitCode: await command({ files: names, json: true, flags: {} }, context), out: out(), said: said() };
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    return { exitCode: EXIT_CODES[cause.code], out: out(), said: cause.message };
-  }
 }

@@ -135,11 +135,18 @@ function answerTo({ method, path, headers, items }: ServiceRequest, key: string,
   return { status: httpStatus, body: JSON.stringify({ status: "success", data, ...extraKeys }) };
 }
 
-/** A workplace with that many sales in `sales.csv`, and a service for them. */
-export async function openSales(rows: number, options?: Pick<RunOptions, "isWarm">) {
-  const place = openWorkplace(options);
-  place.write("sales.csv", salesTable(rows));
-  return { place, service: await startService() };
+type Opening = ServiceOptions & Pick<RunOptions, "isWarm">;
+
+/** A workplace, and a service for what is streamed from it to the environment called playground. */
+export async function openPlayground(options: Opening = {}) {
+  return { place: openWorkplace(options), service: await startService(options) };
+}
+
+/** The same, with that many sales in `sales.csv`. */
+export async function openSales(rows: number, options?: Opening) {
+  const opened = await openPlayground(options);
+  opened.place.write("sales.csv", salesTable(rows));
+  return opened;
 }
 
 /** The result item of an accepted action ("Response body" in the specification). */

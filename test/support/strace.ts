@@ -9,19 +9,8 @@ export const HAS_STRACE = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]
 /** What changes a disk, or makes a change last. */
 const CALLS = [
   ...["write", "writev", "pwrite64", "pwritev", "fsync", "fdatasync", "ftruncate", "truncate"],
-  ...[
-    "rename",
-    "renameat",
-    "renameat2",
-    "unlink",
-    "unlinkat",
-    "link",
-    "linkat",
-    "symlink",
-    "mkdir",
-    "mkdirat",
-    "rmdir",
-  ],
+  ...["rename", "renameat", "renameat2", "unlink", "unlinkat", "link", "linkat", "symlink"],
+  ...["mkdir", "mkdirat", "rmdir"],
 ];
 
 /** `killed`: the call is not made. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
+import { dies, processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
@@ -62,14 +62,13 @@ const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>
 );
 
 describe("a process that dies at a boundary of a chunk's life", () => {
-  const dies = async (pass: (typeof PASSES)[number], shared?: SharedLedger): Promise<void> => {
+  const isPutRight = async (pass: (typeof PASSES)[number], shared?: SharedLedger): Promise<void> => {
     const { point, time, chunks, at, next } = pass;
     const rig = await salesRig(20, shared);
     // What a process that died was sending is waited for, where another one may be sending it still.
     const limits = shared === undefined ? [] : ["TICKETS_TIMEOUT=2s", "--wait-lock", "1m"];
     const command = rig.stream(`TICKETS_CHUNK_SIZE=${20 / chunks}`, "--json", ...limits);
-    const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
-    expect(died.killed).toBe(true);
+    await dies(rig, command, point, time);
     if (chunks === CHUNKS) expect(await states(rig)).toBe(at(time) ?? "");
 
     const shown = JSON.parse((await rig.run(["status", "--env", "playground", "--json"])).stdout);
@@ -100,21 +99,25 @@ describe("a process that dies at a boundary of a chunk's life", () => {
   const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
     chunks === CHUNKS && time < CHUNKS && OFTEN.includes(point);
   test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", (pass) =>
-    dies(pass),
+    isPutRight(pass),
   );
   test.each(PASSES.filter((pass) => !isShort(pass)))(
     "$point, pass $time of $chunks: the same command puts it right, too",
     { tags: ["long"] },
-    (pass) => dies(pass),
+    (pass) => isPutRight(pass),
   );
 
   describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
-    const diesShared = async (pass: (typeof PASSES)[number]): Promise<void> => dies(pass, await sharedLedger());
-    test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", diesShared);
+    const isPutRightShared = async (pass: (typeof PASSES)[number]): Promise<void> =>
+      isPutRight(pass, await sharedLedger());
+    test.each(PASSES.filter(isShort))(
+      "$point, pass $time of $chunks: the same command puts it right",
+      isPutRightShared,
+    );
     test.each(PASSES.filter((pass) => !isShort(pass)))(
       "$point, pass $time of $chunks: the same command puts it right, too",
       { tags: ["long"] },
-      diesShared,
+      isPutRightShared,
     );
   });
 });

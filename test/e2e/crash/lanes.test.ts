@@ -1,8 +1,10 @@
+// @module-tag long
+
 /** A kill while several lanes send. */
 
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
-import { emptyRig, processedCount, settleByTruth, statesOf } from "../../support/interrupted.ts";
+import { dies, emptyRig, processedCount, settleByTruth, statesOf } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
@@ -26,9 +28,7 @@ describe("a process that dies with four lanes", () => {
     return { rig, placed, command };
   }
 
-  test("with a request on its way in each: four doubts, each named, and nothing is sent before all are settled", {
-    tags: ["long"],
-  }, async () => {
+  test("with a request on its way in each: four doubts, each named, and nothing is sent before all are settled", async () => {
     const { rig, placed, command } = await fourLanes();
     rig.sandbox.setFaults({
       rules: [
@@ -65,11 +65,9 @@ describe("a process that dies with four lanes", () => {
 
   test.each(["intended", "answered", "settled", "projected"] as const)(
     "at %s: the same command puts every lane right",
-    { tags: ["long"] },
     async (point) => {
       const { rig, placed, command } = await fourLanes();
-      const died = await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
-      expect(died.killed).toBe(true);
+      await dies(rig, command, point, 2);
       const again = await rig.run(command);
       const { questions } = await readTruth(rig, placed, IN_LANES);
       expect(again.exitCode).toBe(questions.length > 0 ? 6 : 0);

@@ -1,7 +1,7 @@
 /** What reads the ledger after a kill, before the next run has merged what the killed one had heard. */
 
 import { expect, test } from "vitest";
-import { salesRig } from "../../support/interrupted.ts";
+import { dies, salesRig } from "../../support/interrupted.ts";
 
 const SALES = 20;
 const IN_A_CHUNK = 5;
@@ -12,8 +12,7 @@ test("a plan, a dry run and status tell what was accepted from what is still to 
   rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
   const files = ["events.csv", "sales.csv", "scans.csv"];
   const stream = ["stream", ...files, "--env", "playground", `TICKETS_CHUNK_SIZE=${IN_A_CHUNK}`, "TICKETS_RATE=20"];
-  const died = await rig.run(stream, { interruption: { kind: "boundary", point: "settled", time: 3 } });
-  expect(died.killed).toBe(true);
+  await dies(rig, stream, "settled", 3);
   const processed = rig.requests().flat().length;
   expect(processed).toBeGreaterThanOrEqual(3 * IN_A_CHUNK);
 

@@ -1,3 +1,5 @@
+// @module-tag long
+
 /** A request that the service processed in part. */
 
 import { expect, test } from "vitest";
@@ -6,9 +8,7 @@ import { salesRig, statesOf } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { readOutput, readTruth } from "../../support/invariant/truth.ts";
 
-test("what was processed in part: sent again as a whole, nothing that happens once happens twice", {
-  tags: ["long"],
-}, async () => {
+test("what was processed in part: sent again as a whole, nothing that happens once happens twice", async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
   const command = rig.stream("TICKETS_CHUNK_SIZE=5");
@@ -28,7 +28,7 @@ test("what was processed in part: sent again as a whole, nothing that happens on
   expect(rejected.map(({ ticketId }) => ticketId)).toEqual(["T-5", "T-6", "T-7"]);
 });
 
-test("what was processed in part is settled action by action, as the service took it", { tags: ["long"] }, async () => {
+test("what was processed in part is settled action by action, as the service took it", async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
   const command = rig.stream("TICKETS_CHUNK_SIZE=5", "--json");

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { Summary } from "../../support/counts.ts";
-import { emptyRig, processedCount, salesRig } from "../../support/interrupted.ts";
+import { dies, emptyRig, processedCount, salesRig } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 
 describe("a process that dies while it adds to a rejects file of an earlier night", () => {
@@ -28,8 +28,7 @@ describe("a process that dies while it adds to a rejects file of an earlier nigh
     // The event was sent.
     const items = REJECTED.map((ticketId) => rows.findIndex((row) => row.split(",").includes(ticketId)));
     rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items, on: { request: 1 } }] });
-    const died = await rig.run(rig.stream(), { interruption: { kind: "boundary", point, time } });
-    expect(died.killed).toBe(true);
+    await dies(rig, rig.stream(), point, time);
     rig.place.write("sales.rejects.csv", tear(rig.place.read("sales.rejects.csv"), before));
     expect((await rig.run(rig.stream())).exitCode).toBe(4);
 

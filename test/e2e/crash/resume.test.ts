@@ -1,22 +1,20 @@
+// @module-tag long
+
 /** `resume`, killed and repeated, and the same command after a kill. */
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { dies, processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
 
 test.each(["answered", "settled", "projected", "ended"] as const)(
   "resume that dies at %s is repeated",
-  { tags: ["long"] },
   async (point) => {
     const rig = await salesRig(20);
-    await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"), {
-      interruption: { kind: "boundary", point: "entered", time: 1 },
-    });
+    await dies(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), "entered");
     const resume = ["resume", "--env", "playground"];
-    const died = await rig.run(resume, { interruption: { kind: "boundary", point, time: point === "ended" ? 1 : 2 } });
-    expect(died.killed).toBe(true);
+    await dies(rig, resume, point, point === "ended" ? 1 : 2);
     const again = await rig.run(resume);
     expect(again.exitCode).toBe(point === "ended" ? 0 : 6);
     await settleByTruth(rig, rig.placed);
@@ -62,33 +60,28 @@ describe("the same command after a kill", () => {
   test.each([
     ["settled", 4],
     ["rejects written", 1],
-  ] as const)(
-    "at %s with --resend repeats what was asked for once, not twice",
-    { tags: ["long"] },
-    async (point, time) => {
-      const rig = await salesRig(20);
-      await rig.run(rig.stream());
-      const again = rig.stream("TICKETS_CHUNK_SIZE=5", "--resend");
-      const died = await rig.run(again, { interruption: { kind: "boundary", point, time } });
-      expect(died.killed).toBe(true);
-      await rig.run(again);
-      expect(processedCount(rig)).toBe(40);
-    },
-  );
+  ] as const)("at %s with --resend repeats what was asked for once, not twice", async (point, time) => {
+    const rig = await salesRig(20);
+    await rig.run(rig.stream());
+    const again = rig.stream("TICKETS_CHUNK_SIZE=5", "--resend");
+    await dies(rig, again, point, time);
+    await rig.run(again);
+    expect(processedCount(rig)).toBe(40);
+  });
 
-  test("does not send what the service has just rejected once more", { tags: ["long"] }, async () => {
+  test("does not send what the service has just rejected once more", async () => {
     const rig = await salesRig(20);
     rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
-    await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "settled", time: 1 } });
+    await dies(rig, rig.stream(), "settled");
     expect((await rig.run(rig.stream())).exitCode).toBe(4);
     expect(processedCount(rig)).toBe(20);
   });
 
-  test("ends well although its scans have no time", { tags: ["long"] }, async () => {
+  test("ends well although its scans have no time", async () => {
     const rig = await salesRig(5);
     rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
     const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
-    await rig.run(command, { interruption: { kind: "boundary", point: "settled", time: 1 } });
+    await dies(rig, command, "settled");
     expect((await rig.run(command)).exitCode).toBe(0);
   });
 });

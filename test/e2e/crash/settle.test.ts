@@ -1,8 +1,10 @@
+// @module-tag long
+
 /** What a person says of a chunk in doubt, killed and repeated. */
 
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig, states } from "../../support/interrupted.ts";
+import { dies, processedCount, salesRig, states } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
@@ -12,32 +14,25 @@ describe("settle", () => {
   async function inDoubt(point: "intended" | "answered" = "answered") {
     const rig = await salesRig(20);
     const command = rig.stream("TICKETS_CHUNK_SIZE=5");
-    await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
+    await dies(rig, command, point, 2);
     expect((await rig.run(command)).exitCode).toBe(6);
     const [question] = (await readTruth(rig, rig.placed)).questions;
     if (question === undefined) throw new Error("nothing is in doubt");
     return { rig, command, run: question.run, settle: ["settle", question.run, "--env", "playground"] };
   }
 
-  test.each(["settled", "projected"] as const)(
-    "--sent that dies at %s is repeated",
-    { tags: ["long"] },
-    async (point) => {
-      const { rig, command, settle } = await inDoubt();
-      const died = await rig.run([...settle, "--sent"], { interruption: { kind: "boundary", point, time: 1 } });
-      expect(died.killed).toBe(true);
-      expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
-      expect((await rig.run(command)).exitCode).toBe(0);
-      await expectAllShown(rig, rig.placed);
-    },
-  );
+  test.each(["settled", "projected"] as const)("--sent that dies at %s is repeated", async (point) => {
+    const { rig, command, settle } = await inDoubt();
+    await dies(rig, [...settle, "--sent"], point);
+    expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
+    expect((await rig.run(command)).exitCode).toBe(0);
+    await expectAllShown(rig, rig.placed);
+  });
 
-  test("right after a kill, a word without a chunk decides nothing: nobody has looked yet", {
-    tags: ["long"],
-  }, async () => {
+  test("right after a kill, a word without a chunk decides nothing: nobody has looked yet", async () => {
     const rig = await salesRig(20);
     const command = rig.stream("TICKETS_CHUNK_SIZE=5");
-    await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 2 } });
+    await dies(rig, command, "answered", 2);
     const settle = ["settle", (await readRuns(rig))[0]?.run ?? "", "--env", "playground"];
     const unseen = await rig.run([...settle, "--not-sent"]);
     expect(unseen.exitCode).toBe(2);
@@ -62,8 +57,7 @@ describe("settle", () => {
       expect(stopped.exitCode).toBe(5);
       const run = summaryIn<Summary>(stopped).run ?? "";
       const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];
-      const died = await rig.run(abandon, { interruption: { kind: "boundary", point, time } });
-      expect(died.killed).toBe(true);
+      await dies(rig, abandon, point, time);
       const shown = await rig.run(["status", "--env", "playground"]);
       expect(shown.stdout).toContain("open, being closed");
       // Tonight's job comes before the person does.
@@ -95,12 +89,10 @@ describe("settle", () => {
       ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
     };
     const name = "nothing sends what is left of the run, and the same command finishes";
-    test(name, { tags: ["long"] }, isKept);
+    test(name, isKept);
   });
 
-  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", {
-    tags: ["long"],
-  }, async () => {
+  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
     const { rig, command, settle } = await inDoubt();
     expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
     const later = summaryIn<Summary>(await rig.run([...command, "--json"]));
@@ -127,8 +119,7 @@ describe("settle", () => {
     const isWritten = async (): Promise<void> => {
       const { rig, command, run, settle } = await inDoubt();
       expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
-      const died = await rig.run([...settle, "--sent"], { interruption: { kind: "boundary", point, time: 1 } });
-      expect(died.killed).toBe(true);
+      await dies(rig, [...settle, "--sent"], point);
       const tonight = await rig.run([...command, "-o", output]);
       expect(tonight).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("not appended to") });
       const written = new Set(["out.ndjson", output]);
@@ -145,17 +136,15 @@ describe("settle", () => {
       expect((await rig.run(settle)).stderr).not.toContain("had not been written whole");
     };
     const name = `is put right by the next command, which writes ${output}`;
-    test(name, { tags: ["long"] }, isWritten);
+    test(name, isWritten);
   });
 
   test.each(["settled", "rejects written"] as const)(
     "of a run that is closed, --not-sent that dies at %s is repeated: what the service does not have is in the rejects",
-    { tags: ["long"] },
     async (point) => {
       const { rig, command, settle } = await inDoubt("intended");
       await rig.run([...settle, "--abandon"]);
-      const died = await rig.run([...settle, "--not-sent"], { interruption: { kind: "boundary", point, time: 1 } });
-      expect(died.killed).toBe(true);
+      await dies(rig, [...settle, "--not-sent"], point);
       const tonight = await rig.run(command);
       expect([tonight.exitCode, tonight.stderr]).toEqual([8, expect.stringContaining("--abandon")]);
       expect((await rig.run([...settle, "--not-sent"])).exitCode).toBe(0);

@@ -3,7 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
-import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
+import { dies, processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
@@ -61,8 +61,7 @@ describe("signals", () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
     const resume = ["resume", "--env", "playground"];
-    const died = await rig.run(resume, { interruption: { kind: "boundary", point: "settled", time: 2 } });
-    expect(died.killed).toBe(true);
+    await dies(rig, resume, "settled", 2);
     expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
     await expectAllShown(rig, rig.placed);
   });

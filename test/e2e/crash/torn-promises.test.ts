@@ -1,8 +1,10 @@
+// @module-tag long
+
 /** A promises file that a power cut left torn. */
 
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { dies, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import type { SalesRig } from "../../support/invariant/sales.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
 import { readPromises } from "../../support/tables.ts";
@@ -12,8 +14,7 @@ describe("a promises file that a power cut left torn", () => {
   async function cutOff(): Promise<{ rig: SalesRig; command: readonly string[]; text: string; recorded: number }> {
     const rig = await salesRig(20);
     const command = rig.stream("TICKETS_CHUNK_SIZE=5");
-    const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time: 2 } });
-    expect(died.killed).toBe(true);
+    await dies(rig, command, "projected", 2);
     const text = rig.place.read("out.ndjson");
     expect(text.split("\n")).toHaveLength(11);
     return { rig, command, text, recorded: Buffer.byteLength(text.split("\n").slice(0, 5).join("\n")) + 1 };
@@ -39,10 +40,10 @@ describe("a promises file that a power cut left torn", () => {
     expect((await rig.run(command)).exitCode).toBe(0);
     await expectAllShown(rig, rig.placed);
   };
-  test("is cut back and completed: it ends in the middle of a line", { tags: ["long"] }, () => isCutBack(MIDDLE));
-  test.each(TAILS)("is cut back and completed: %s", { tags: ["long"] }, (_, tear) => isCutBack(tear));
+  test("is cut back and completed: it ends in the middle of a line", () => isCutBack(MIDDLE));
+  test.each(TAILS)("is cut back and completed: %s", (_, tear) => isCutBack(tear));
 
-  test("is cut back where the file system made room for what it then did not write", { tags: ["long"] }, async () => {
+  test("is cut back where the file system made room for what it then did not write", async () => {
     const { rig, command, text, recorded } = await cutOff();
     const bytes = Buffer.from(text).fill(0, recorded + 40);
     writeFileSync(rig.place.path("out.ndjson"), bytes);
@@ -52,9 +53,7 @@ describe("a promises file that a power cut left torn", () => {
     await expectAllShown(rig, rig.placed);
   });
 
-  test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", {
-    tags: ["long"],
-  }, async () => {
+  test("is left alone when what stands at its end is not what was being written; the rest goes elsewhere", async () => {
     const { rig, command, text, recorded } = await cutOff();
     rig.place.write("out.ndjson", `${text}{"mine":1}\n`);
     const moved = await rig.run(command);

@@ -1,17 +1,18 @@
+// @module-tag long
+
 /** A run that was killed goes on from its plan, whatever became of its input. */
 
 import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { salesRig, settleByTruth } from "../../support/interrupted.ts";
+import { dies, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
 
-describe("a run of 200 chunks that is killed at chunk 150", { tags: ["long"] }, () => {
+describe("a run of 200 chunks that is killed at chunk 150", () => {
   async function killedAt150() {
     const rig = await salesRig(10_000);
     const command = rig.stream("TICKETS_CHUNK_SIZE=50");
-    const died = await rig.run(command, { interruption: { kind: "boundary", point: "answered", time: 150 } });
-    expect(died.killed).toBe(true);
+    await dies(rig, command, "answered", 150);
     expect(rig.requests()).toHaveLength(150);
     expect((await rig.run(command)).exitCode).toBe(6);
     await settleByTruth(rig, rig.placed);

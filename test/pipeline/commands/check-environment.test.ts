@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { selfSigned } from "../../support/certificate.ts";
 import { type Field, openField } from "../../support/context.ts";
-import { deadPort, startProxy, startRaw } from "../../support/raw-server.ts";
+import { freePort, startProxy, startRaw } from "../../support/raw-server.ts";
 
 const WITH_PATH = "statusPath: /actions/{actionPromise}";
 
@@ -48,7 +48,7 @@ describe("env --check", () => {
 
   test("an address that takes no connection is 7, also as JSON", async () => {
     const field = await openField(WITH_PATH);
-    const baseUrl = `http://127.0.0.1:${await deadPort()}`;
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: baseUrl }, true);
     expect(exitCode).toBe(7);
     expect(JSON.parse(out)).toEqual({

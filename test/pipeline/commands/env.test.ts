@@ -3,7 +3,6 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { openFolders, PROJECT } from "../../support/config-files.ts";
 import { makeContext, type Options, openField, verbs } from "../../support/context.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const SECRET = "5EcReT-k3y";
 const TEXT = `environments:
@@ -105,7 +104,7 @@ describe("tickets env", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  test.skipIf(IS_LEDGER_SHARED)("an existing ledger is not NEW; its lock and its last run are reported", async () => {
+  test("an existing ledger is not NEW; its lock and its last run are reported", async () => {
     const field = await openField();
     await field.write("events.csv", "eventId,currency\nE,EUR\n");
     const { summary } = await field.stream(["events.csv"]);

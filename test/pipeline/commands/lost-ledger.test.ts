@@ -4,9 +4,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openField } from "../../support/context.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
-test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () => {
+test("claims nothing of what it can't know", async () => {
   const field = await openField();
   await field.write("events.csv", "eventId,currency\nE,EUR\n");
   field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });

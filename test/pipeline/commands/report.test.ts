@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Field, openField } from "../../support/context.ts";
 import type { Summary } from "../../support/counts.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 /** By which a page of an earlier run is known. */
 const MARK = "<!doctype html>\n<!-- a report of tickets";
@@ -103,7 +102,7 @@ describe("the report of a stream", () => {
     expect(text).toContain("By action: 1 newEvent, 20 soldTicket.");
     expect(text).toContain("spring 21");
     expect(text).toMatch(/1 request in .*actions a second/);
-    expect(text).toContain(IS_LEDGER_SHARED ? "postgres://127.0.0.1" : "state/local/ledger.db");
+    expect(text).toContain("state/local/ledger.db");
     expect(page).not.toContain("anna.schmidt");
   });
 

@@ -4,7 +4,6 @@ import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type Field, openField } from "../../support/context.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 async function resultsOf(field: Field) {
   const { exitCode, said, out } = await field.ask("results", {});
@@ -28,23 +27,20 @@ it("names a run of which something has no line, until it is decided and sent", a
   expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });
 });
 
-it.skipIf(IS_LEDGER_SHARED)(
-  "writes what a ledger of an older copy knows, names the run that it lacks, and ends with 2",
-  async () => {
-    const field = await openField();
-    const ledger = join(field.folder, "state/local/ledger.db");
-    await field.write("events.csv", "eventId,currency\nspring,EUR\n");
-    await field.stream(["events.csv"]);
-    await copyFile(ledger, `${ledger}.old`);
-    await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\n");
-    const { summary } = await field.stream(["events.csv"]);
-    for (const end of ["", "-wal", "-shm"]) await rm(`${ledger}${end}`, { force: true });
-    await copyFile(`${ledger}.old`, ledger);
-    const { exitCode, lines, said } = await resultsOf(field);
-    expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
-    expect(said).toContain(`it lacks run ${summary?.run}`);
-  },
-);
+it("writes what a ledger of an older copy knows, names the run that it lacks, and ends with 2", async () => {
+  const field = await openField();
+  const ledger = join(field.folder, "state/local/ledger.db");
+  await field.write("events.csv", "eventId,currency\nspring,EUR\n");
+  await field.stream(["events.csv"]);
+  await copyFile(ledger, `${ledger}.old`);
+  await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\n");
+  const { summary } = await field.stream(["events.csv"]);
+  for (const end of ["", "-wal", "-shm"]) await rm(`${ledger}${end}`, { force: true });
+  await copyFile(`${ledger}.old`, ledger);
+  const { exitCode, lines, said } = await resultsOf(field);
+  expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
+  expect(said).toContain(`it lacks run ${summary?.run}`);
+});
 
 it("takes the only open run where none is named, else the last; all of them with --all", async () => {
   const field = await openField();

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sale = (eventId: string, ticketId: string): object => ({
@@ -191,11 +190,7 @@ test("a promise beside another status: the service does not have it, a person sa
 
 test("of several doubts each is decided by its own command, and a word without a chunk decides nothing", async () => {
   const field = await begin([eventOf("E"), ...["T1", "T2", "T3", "T4"].map((ticketId) => sale("E", ticketId))]);
-  // Slow enough that the lanes of a shared ledger, which are claimed one after the other, are all on their way.
-  field.setFaults(
-    { fault: "latency", ms: IS_LEDGER_SHARED ? 3000 : 1, on: { from: 2 } },
-    { fault: "drop", when: "before", on: { from: 2 } },
-  );
+  field.setFaults({ fault: "latency", ms: 1, on: { from: 2 } }, { fault: "drop", when: "before", on: { from: 2 } });
   expect((await night(field, { chunkSize: 1, lanes: 4 })).exitCode).toBe(6);
   const asked = (await field.settle(undefined)).said;
   const commands = asked.match(/tickets settle \w+ --chunk \d+ --not-sent/g) ?? [];

@@ -2,7 +2,6 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 const eventsTable = (rows: number): string =>
   ["eventId,currency", ...Array.from({ length: rows }, (_, at) => `E-${at + 1},EUR`), ""].join("\n");
@@ -99,18 +98,15 @@ describe("a new ledger beside one that knows the same service", () => {
     expect(await asShop(field, { dryRun: true, yes: true })).toMatchObject({ exitCode: 0 });
   });
 
-  test.skipIf(IS_LEDGER_SHARED).each(["lost", "damaged"])(
-    "asks also where that one is %s: its list of runs tells of it",
-    async (what) => {
-      const field = await openSent();
-      const other = join(String(field.env.TICKETS_STATE_DIR), "local", "ledger.db");
-      if (what === "lost") rmSync(other);
-      else writeFileSync(other, "no ledger");
-      expect(await asShop(field)).toMatchObject({ exitCode: 2, said: expect.stringContaining("knows of 3 actions") });
-      rmSync(join(String(field.env.TICKETS_STATE_DIR), "local", "journal.ndjson"));
-      expect((await asShop(field)).said).not.toContain("is new, but");
-    },
-  );
+  test.each(["lost", "damaged"])("asks also where that one is %s: its list of runs tells of it", async (what) => {
+    const field = await openSent();
+    const other = join(String(field.env.TICKETS_STATE_DIR), "local", "ledger.db");
+    if (what === "lost") rmSync(other);
+    else writeFileSync(other, "no ledger");
+    expect(await asShop(field)).toMatchObject({ exitCode: 2, said: expect.stringContaining("knows of 3 actions") });
+    rmSync(join(String(field.env.TICKETS_STATE_DIR), "local", "journal.ndjson"));
+    expect((await asShop(field)).said).not.toContain("is new, but");
+  });
 });
 
 test("the built-in sandbox is its own service whatever lies beside it", async () => {

@@ -11,7 +11,7 @@ import {
   openField,
   processedBy,
 } from "../../support/context.ts";
-import { deadPort } from "../../support/raw-server.ts";
+import { freePort } from "../../support/raw-server.ts";
 import { forWalks } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
@@ -596,7 +596,7 @@ describe("an answer that comes while the request is still being written", () => 
 
 describe("what comes before any answer", () => {
   test("nothing listens: nothing is sent, and the same command later sends all", async () => {
-    const port = await deadPort();
+    const port = await freePort();
     const field = await openField();
     await writeInput(field);
     const env = { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${port}` };

@@ -1,5 +1,7 @@
 /** What is sent is what was checked: one changed bit of a request that the ledger holds is noticed before it leaves. */
 
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
@@ -23,17 +25,16 @@ async function begin(): Promise<Field> {
 const night = (field: Field, chunkSize = 8): Promise<Done> => field.stream(["night.ndjson"], { flags: { chunkSize } });
 
 /** Changes what the ledger holds of the planned chunk that comes last. */
-async function harmLast(
-  field: Field,
+function harmLast(
+  { folder }: Field,
   column: "body" | "origins" | "sha256",
   harm: (value: Buffer) => Buffer | string,
-): Promise<void> {
+): void {
+  using ledger = new DatabaseSync(join(folder, "state", "local", "ledger.db"));
   const last = "(run, chunk) = (SELECT run, chunk FROM chunks WHERE state = 'planned' ORDER BY chunk DESC LIMIT 1)";
-  const [found] = await field.query(`SELECT ${column} AS value FROM bodies WHERE ${last}`);
-  const value = found !== undefined && "value" in found ? found.value : undefined;
+  const { value } = ledger.prepare(`SELECT ${column} AS value FROM bodies WHERE ${last}`).get() ?? {};
   const bytes = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value));
-  const changed = await field.query(`UPDATE bodies SET ${column} = $1 WHERE ${last} RETURNING chunk`, harm(bytes));
-  expect(changed.length).toBe(1);
+  expect(ledger.prepare(`UPDATE bodies SET ${column} = ? WHERE ${last}`).run(harm(bytes)).changes).toBe(1);
 }
 
 function flipped(bytes: Buffer, at: number): Buffer {
@@ -96,7 +97,7 @@ const SITUATIONS: readonly (readonly [string, (field: Field) => Promise<unknown>
   ],
 ];
 
-const DAMAGES: readonly (readonly [string, (field: Field) => Promise<void>])[] = [
+const DAMAGES: readonly (readonly [string, (field: Field) => void])[] = [
   [
     "a bit of a price, packed as a request is",
     (field) =>
@@ -134,7 +135,7 @@ test.each(
   await lead(field);
   expect(processedBy(field.sandbox)).toBe(took);
   field.setFaults();
-  await harm(field);
+  harm(field);
   const before = new Set(processedBy(field.sandbox).split(" "));
   for (const command of [() => night(field), () => field.ask("resume", {})]) {
     const stopped = await command();
@@ -152,12 +153,12 @@ test("damage in a later chunk is noticed when it is its turn, and what came befo
   field.setFaults({ fault: "status", status: 429 });
   await night(field, 2);
   field.setFaults();
-  await harmLast(field, "body", (body) => flipped(body, 9));
+  harmLast(field, "body", (body) => flipped(body, 9));
   const stopped = await night(field, 2);
   expect(stopped.exitCode, stopped.said).toBe(10);
   expect(stopped.said).toContain("The body of chunk 4");
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T3 T4 T5");
-  await harmLast(field, "body", (body) => flipped(body, 9));
+  harmLast(field, "body", (body) => flipped(body, 9));
   expect((await night(field, 2)).exitCode).toBe(0);
   expect(processedBy(field.sandbox)).toBe(ALL);
   expectNothingDoubled(field.sandbox);

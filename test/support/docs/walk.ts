@@ -1,12 +1,12 @@
 /** Walks through a page as a reader would: types its commands in a folder like a checkout, and compares what they print. */
 
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { BIN, FIXTURES, settingsIn } from "../bin.ts";
 import { ROOT } from "../pages.ts";
+import { freePort } from "../raw-server.ts";
 import { type Block, blocksOf, noteOf, typedIn } from "./blocks.ts";
 import { inWordsOf, type Names, withNames } from "./compare.ts";
 import { openTerminal, type Printed, type Terminal } from "./terminal.ts";
@@ -30,7 +30,7 @@ export interface Walk {
 
 export async function walk(markdown: string): Promise<Walk> {
   const folder = openFolder();
-  const page = openPage(folder, await freePort());
+  const page = openPage(folder, String(await freePort()));
   const notRun: string[] = [];
   for (const block of blocksOf(markdown)) {
     const reason = noteOf(block, "not run");
@@ -182,12 +182,4 @@ function openFolder(): string {
   for (const [name, script] of Object.entries(commands))
     writeFileSync(join(place, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return folder;
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // it listens on a port
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
 }

@@ -1,7 +1,7 @@
 /** Carries a trial to its end as a person would: the same command again and again, and doubts settled by what really happened. */
 
 import { expect } from "vitest";
-import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
+import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import { expectCountsToAddUp, type Summary } from "../counts.ts";
 import type { SharedLedger } from "../shared-ledger.ts";
 import type { PromiseLine } from "../tables.ts";
@@ -10,22 +10,11 @@ import { MAYBE_SENT, type Placed } from "./runs.ts";
 import { type Trial, type TrialInterruption, writeTrial } from "./trial.ts";
 import { expectAllShown, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
 
+/** Of many trials. */
 export interface Tally {
-  readonly boundaries: Map<CrashPoint, number>;
-  readonly exitCodes: Map<string, number>;
+  /** At which commands were killed. */
+  readonly boundaries: Set<CrashPoint>;
   kills: number;
-  starts: number;
-  settled: number;
-}
-
-export function newTally(): Tally {
-  return {
-    boundaries: new Map(CRASH_POINTS.map((point) => [point, 0])),
-    exitCodes: new Map(),
-    kills: 0,
-    starts: 0,
-    settled: 0,
-  };
 }
 
 /** More starts than any trial needs, each of which gets on. */
@@ -76,7 +65,6 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
 
   const run = async (args: readonly string[]): Promise<Ran> => {
     starts += 1;
-    tally.starts += 1;
     if (starts > MOST_STARTS) throw new Error(`not done after ${MOST_STARTS} starts`);
     if (starts === FAULTS_END) rig.sandbox.setFaults({ rules: [] });
     const given = interruptions.shift() ?? { kind: "none" };
@@ -85,10 +73,8 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
     const ran = await rig.run(args, interruption === undefined ? {} : { interruption });
     if (interruption !== undefined && !ran.killed) typicalMs = 0.8 * typicalMs + 0.2 * (performance.now() - began);
     if (ran.killed) tally.kills += 1;
-    if (ran.killed && given.kind === "boundary")
-      tally.boundaries.set(given.point, (tally.boundaries.get(given.point) ?? 0) + 1);
+    if (ran.killed && given.kind === "boundary") tally.boundaries.add(given.point);
     const ending = ran.killed ? "killed" : `exit ${ran.exitCode}`;
-    tally.exitCodes.set(`${args[0]} ${ending}`, (tally.exitCodes.get(`${args[0]} ${ending}`) ?? 0) + 1);
     story.push(`$ tickets ${args.join(" ")}   # ${JSON.stringify(given)}\n${shown(ran.stderr)}${ending}`);
     return ran;
   };
@@ -114,7 +100,7 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
       case 6:
       case 9:
         if (ran.exitCode === 6) expect(questions.length).toBeGreaterThan(0);
-        await settleByTruth(trial, rig, placed, options, questions, run, tally);
+        await settleByTruth(trial, rig, placed, options, questions, run);
         if (trial.resumes && questions[0] !== undefined) next = ["resume", questions[0].run, ...common];
         break;
       default:
@@ -190,7 +176,6 @@ async function settleByTruth(
   options: TruthOptions,
   asked: readonly Question[],
   run: (args: readonly string[]) => Promise<Ran>,
-  tally: Tally,
 ): Promise<void> {
   let questions = asked;
   while (questions.length > 0) {
@@ -206,7 +191,6 @@ async function settleByTruth(
       const summary = summaryOf(ran);
       if (summary === undefined) throw new Error(`settle ended with ${ran.exitCode} and said nothing`);
       expectCountsToAddUp({ ...ran, args: ["stream", "--json"] });
-      tally.settled += 1;
     }
     questions = (await readTruth(rig, placed, options)).questions;
   }

@@ -1,14 +1,15 @@
 /** A service that outlives the program, and the program in processes that are killed at a moment of one's choice. */
 
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../bin.ts";
-import { configOf, type SharedLedger } from "../shared-ledger.ts";
+import { makeBallast } from "../folder.ts";
+import type { SharedLedger } from "../shared-ledger.ts";
 
 /** A kill -9, and when. */
 export type Interruption =
@@ -31,7 +32,6 @@ export interface Rig {
   readonly env: Readonly<Record<string, string>>;
   /** Folder of the playground's ledger, or of what a machine keeps beside one in PostgreSQL. */
   readonly state: string;
-  readonly shared: SharedLedger | undefined;
   /** Everything that the service processed: one list a request, in order. */
   requests(): readonly (readonly ProcessedAction[])[];
   /** One that is neither killed nor otherwise looked at as a process runs in one that has run others before. */
@@ -40,8 +40,6 @@ export interface Rig {
   onRequest(request: number, when: "before" | "after", then: () => void): void;
   close(): Promise<void>;
 }
-
-const BALLAST_BYTES = 32 * 1024 * 1024;
 
 export async function openRig(faults: FaultScript = { rules: [] }, shared?: SharedLedger): Promise<Rig> {
   const place = openWorkplace();
@@ -63,17 +61,14 @@ export async function openRig(faults: FaultScript = { rules: [] }, shared?: Shar
   };
   const sandbox = await startSandbox({ engine, faults });
   const state = place.path("state/playground");
-  mkdirSync(state, { recursive: true, mode: 0o700 });
-  // Full disks are tested elsewhere; a reserve without room in it saves writing 32 MiB for every ledger.
-  writeFileSync(`${state}/ballast`, "", { mode: 0o600 });
-  truncateSync(`${state}/ballast`, BALLAST_BYTES);
+  makeBallast(state);
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
     TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
     TICKETS_STATE_DIR: place.path("state"),
     ...shared?.env,
   };
-  if (shared !== undefined) place.write("tickets.config.yaml", configOf("playground", shared));
+  if (shared !== undefined) place.write("tickets.config.yaml", shared.config);
   const onRequest: Rig["onRequest"] = (request, when, then) => {
     hooks.push({ request: processing + request, when, then });
   };
@@ -82,7 +77,6 @@ export async function openRig(faults: FaultScript = { rules: [] }, shared?: Shar
     sandbox,
     env,
     state,
-    shared,
     requests: () => [...Map.groupBy(engine.processed(), ({ request }) => request).values()],
     onRequest,
     async run(args, { interruption, ...options } = {}) {

@@ -3,18 +3,9 @@
  * states in which a power cut may leave it.
  */
 
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { writeOld } from "../folder.ts";
 import { isHollow, type Operation, type Traced } from "./trace.ts";
 
 /** A change of what a file holds. */
@@ -284,11 +275,8 @@ function changed({ size, bytes }: Content, change: Change, hollow: boolean): Con
   return { size: next, bytes: copy };
 }
 
-/** No file is one that is being written just now, whose end would be watched. */
-const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
-
 function writeContent(path: string, { hollow }: DiskFile, { size, bytes }: Content): void {
-  writeFileSync(path, bytes, { mode: 0o600 });
+  writeOld(path, bytes);
+  chmodSync(path, 0o600);
   if (hollow) truncateSync(path, size);
-  utimesSync(path, A_WHILE_AGO, A_WHILE_AGO);
 }

@@ -5,21 +5,19 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, rmSync } from "node:fs";
 import { stringify } from "csv-stringify/sync";
-import { expect, onTestFinished } from "vitest";
-import { Opened } from "../../../src/disk/closing.ts";
+import { expect } from "vitest";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
 import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../../src/library.ts";
 import type { CheckedInput } from "../../../src/run/progress.ts";
 import type { StreamResult } from "../../../src/run/stream.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
-import { makeBallast } from "../context.ts";
-import { configOf as ledgerConfig, sharedLedger } from "../shared-ledger.ts";
-import { type Cells, readLines, readTable } from "../tables.ts";
+import type { Sandbox } from "../../../src/sandbox/server.ts";
+import { openWorkplace, type Workplace } from "../bin.ts";
+import { makeBallast } from "../folder.ts";
+import { start } from "../sandbox.ts";
+import { type Cells, type PromiseLine, readPromises, readTable } from "../tables.ts";
 import { type Judged, judge, Ledger, positionOf, type Row, type Verdict } from "./rules.ts";
 import {
   inWords,
@@ -33,12 +31,8 @@ import {
   type World,
 } from "./world.ts";
 
-export async function playByProduct(
-  world: World,
-  random: Random,
-  ledger: "sqlite" | "postgres" = "sqlite",
-): Promise<Problems & { readonly story: string }> {
-  await using desk = await openDesk(ledger, configOf(world));
+export async function playByProduct(world: World, random: Random): Promise<Problems & { readonly story: string }> {
+  const desk = await openDesk(configOf(world));
   const player = new Player(desk, world, random);
   await player.begin();
   const nights = playWorld(world, random);
@@ -111,7 +105,7 @@ class Player {
       data: { eventId: "E", ticketId, userId: "u", price: "18.00", orderTime: 1_600_000_000 },
     }));
     const actions = [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, ...sales];
-    this.#desk.write("setup.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    this.#desk.place.write("setup.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
     expect((await this.#desk.stream("setup.ndjson")).summary.exitCode).toBe(0);
     this.#record();
   }
@@ -125,7 +119,7 @@ class Player {
     });
     const columns = is === "corrected" ? [...COLUMNS, "tickets:reason", "tickets:row"] : COLUMNS;
     const table = stringify(rows.map(cells), { header: true, columns: [...columns] });
-    desk.write(`${stem}.csv`, table);
+    desk.place.write(`${stem}.csv`, table);
     this.story.push(table);
     this.#accepted = [];
     this.#judge(rows, is);
@@ -214,7 +208,7 @@ class Player {
   }
 
   #promised() {
-    const lines = this.#desk.exists("promises.ndjson") ? this.#desk.promises().slice(this.#linesSeen) : [];
+    const lines = this.#desk.promises().slice(this.#linesSeen);
     return lines.filter(({ status }) => status === "success" || status === "settled");
   }
 
@@ -223,7 +217,8 @@ class Player {
     const [lines, processed] = [this.#promised(), this.#processed()];
     // Lanes write their promises side by side.
     const lineOf = Map.groupBy(lines, ({ actionPromise }) => actionPromise);
-    const inOrder = this.#lanes === 1 ? lines : processed.flatMap((each) => lineOf.get(each.actionPromise) ?? []);
+    const inOrder =
+      this.#lanes === 1 ? lines : processed.flatMap((each) => lineOf.get(each.actionPromise ?? undefined) ?? []);
     expect(inOrder.map(({ action, ticketId, actionPromise }) => [action, ticketId, actionPromise])).toEqual(
       processed.map(({ action, ticketId, actionPromise }, at) => [
         action,
@@ -232,12 +227,12 @@ class Player {
       ]),
     );
     expect(inOrder).toHaveLength(lines.length);
-    this.#linesSeen = this.#desk.exists("promises.ndjson") ? this.#desk.promises().length : 0;
+    this.#linesSeen = this.#desk.promises().length;
     this.#seqSeen = processed.at(-1)?.seq ?? this.#seqSeen;
     for (const { line } of inOrder) {
-      const judged = this.#judged[Number(line) - 2];
+      const judged = this.#judged[line - 2];
       if (judged === undefined) continue;
-      this.#ledger.accept(judged, positionOf(this.#ledger.run, Number(line) - 2));
+      this.#ledger.accept(judged, positionOf(this.#ledger.run, line - 2));
       this.#accepted.push(judged.row.id);
     }
     // A corrected row that says what another row of its file says was accepted with that one.
@@ -246,9 +241,10 @@ class Player {
 
   /** The rows of a rejects file by their number; it is gone after it. */
   #takeRejects(name: string): ReadonlyMap<number, Cells> {
-    if (!this.#desk.exists(name)) return new Map();
-    const rows = readTable(this.#desk.read(name));
-    this.#desk.remove(name);
+    const { place } = this.#desk;
+    if (!existsSync(place.path(name))) return new Map();
+    const rows = readTable(place.read(name));
+    rmSync(place.path(name));
     return new Map(rows.map((row) => [Number(row.no), row]));
   }
 }
@@ -300,59 +296,36 @@ function faultsOf(trouble: Trouble, random: Random): FaultScript {
 }
 
 /** An environment of a world's own: a folder, a ledger, and the sandbox on a real port. What it took is what its record says. */
-interface Desk extends AsyncDisposable {
+interface Desk {
+  readonly place: Workplace;
   readonly sandbox: Sandbox;
-  readonly write: (name: string, content: string) => void;
-  readonly read: (name: string) => string;
-  readonly exists: (name: string) => boolean;
-  readonly remove: (name: string) => void;
   readonly stream: (name: string, more?: Partial<StreamOptions>) => Promise<StreamResult>;
   readonly settle: (options: SettleOptions) => Promise<unknown>;
   /** Streams in a process that is killed at a moment, as `settled:2`, if it comes so far. */
   readonly streamAndDie: (name: string, moment: string, more: Partial<StreamOptions>) => Promise<void>;
   /** The lines of the promises file. */
-  readonly promises: () => readonly Readonly<Record<string, unknown>>[];
+  readonly promises: () => readonly PromiseLine[];
 }
 
-/** No export that is being written just now, whose end would be watched. */
-const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
-
-async function openDesk(ledger: "sqlite" | "postgres", config: string): Promise<Desk> {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-desk-"));
-  const at = (name: string): string => join(folder, name);
-  const sandbox = await startSandbox({ engine: { path: ":memory:", accept: ["resold-to-holder"] } });
-  const opened = new Opened();
-  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
-  opened.use(sandbox);
-  onTestFinished(() => opened[Symbol.asyncDispose]());
-  await makeBallast(at("state/playground"));
-  const shared = ledger === "postgres" ? await sharedLedger() : undefined;
-  writeFileSync(
-    at("tickets.config.yaml"),
-    `${shared === undefined ? "" : ledgerConfig("playground", shared)}${config}`,
-  );
+async function openDesk(config: string): Promise<Desk> {
+  const place = openWorkplace();
+  const sandbox = await start({ engine: { path: ":memory:", accept: ["resold-to-holder"] } });
+  makeBallast(place.path("state/playground"));
+  place.write("tickets.config.yaml", config);
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
     TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
-    TICKETS_STATE_DIR: at("state"),
-    ...shared?.env,
+    TICKETS_STATE_DIR: place.path("state"),
   };
-  const surroundings = { environment: "playground", cwd: folder, env, flags: FLAGS } satisfies Surroundings;
+  const surroundings = { environment: "playground", cwd: place.folder, env, flags: FLAGS } satisfies Surroundings;
   const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
   return {
+    place,
     sandbox,
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
-    write: (name, content) => {
-      writeFileSync(at(name), content);
-      utimesSync(at(name), A_WHILE_AGO, A_WHILE_AGO);
-    },
-    read: (name) => readFileSync(at(name), "utf8"),
-    exists: (name) => existsSync(at(name)),
-    remove: (name) => rmSync(at(name)),
     stream: (name, more) => stream({ ...streaming(name), ...more }),
     settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
     streamAndDie: (name, moment, more) => die({ ...streaming(name), ...more }, moment),
-    promises: () => readLines(readFileSync(at("promises.ndjson"), "utf8")) as readonly Record<string, unknown>[], // objects
+    promises: () => (existsSync(place.path("promises.ndjson")) ? readPromises(place.read("promises.ndjson")) : []),
   };
 }
 

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../../src/cli/commands.ts";
@@ -12,21 +13,26 @@ function programOf(columns: number): Command {
 }
 
 describe("help is as it was agreed", () => {
+  const GOLDEN = fileURLToPath(new URL("../../e2e/golden/", import.meta.url));
   const program = programOf(80);
-  test.each([program, ...program.commands].map((command) => [command.name(), command] as const))(
-    "of %s",
-    (name, command) => {
-      let shown = "";
-      command.configureOutput({
-        getOutHelpWidth: () => 80,
-        writeOut: (text) => {
-          shown += text;
-        },
-      });
-      command.outputHelp();
-      expect(shown).toBe(readFileSync(new URL(`../../e2e/golden/${name}.txt`, import.meta.url), "utf8"));
-    },
-  );
+  const all = [program, ...program.commands].map((command) => [command.name(), command] as const);
+
+  test.each(all)("of %s", async (name, command) => {
+    let shown = "";
+    command.configureOutput({
+      getOutHelpWidth: () => 80,
+      writeOut: (text) => {
+        shown += text;
+      },
+    });
+    command.outputHelp();
+    await expect(shown).toMatchFileSnapshot(`${GOLDEN}${name}.txt`);
+    if (command !== program) expect(program.helpInformation()).toMatch(new RegExp(`^ {2}${name} `, "m"));
+  });
+
+  test("of no other command is kept", () => {
+    expect(readdirSync(GOLDEN).toSorted()).toEqual(all.map(([name]) => `${name}.txt`).toSorted());
+  });
 });
 
 test("the script of completion names every command and flag", () => {

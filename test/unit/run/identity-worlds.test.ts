@@ -5,7 +5,6 @@
 
 import { expect, test } from "vitest";
 import { randomOf } from "../../support/random.ts";
-import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 import { forWalks } from "../../support/walks.ts";
 import { playByProduct } from "../../support/worlds/by-product.ts";
 import { playByRules } from "../../support/worlds/by-rules.ts";
@@ -64,7 +63,7 @@ test.each(KINDS)("by the rules: %s", { tags: ["both"], timeout: 60_000 * (1 + WO
 
 async function playAll(world: World): Promise<void> {
   for (let seed = FIRST; seed < FIRST + WORLDS; seed += 1) {
-    const { story, ...found } = await playByProduct(world, randomOf(seed), IS_LEDGER_SHARED ? "postgres" : "sqlite");
+    const { story, ...found } = await playByProduct(world, randomOf(seed));
     const reported = `FIRST_IDENTITY_WORLD=${seed} IDENTITY_WORLDS=1 plays it again\n${story}`;
     for (const wrong of WRONGS) if (!isLeftOpen(world, wrong)) expect(found[wrong], `${wrong}: ${reported}`).toBe(0);
   }

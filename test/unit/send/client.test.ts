@@ -11,7 +11,7 @@ import { MAX_ANSWER_BYTES } from "../../../src/send/content-codings.ts";
 import type { Exchange } from "../../../src/send/exchange.ts";
 import { openSeenPromises } from "../../../src/send/seen.ts";
 import { selfSigned } from "../../support/certificate.ts";
-import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
+import { freePort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
 
 const BODY = Buffer.from('[{"action":"newEvent","data":{"eventId":"E1","currency":"EUR"}}]');
@@ -549,7 +549,7 @@ describe("through a proxy", () => {
       () => startProxy({ status }),
       { message: expect.stringContaining(String(status)) },
     ]),
-    ["is not there", async () => ({ port: await deadPort() }), { code: "ECONNREFUSED" }],
+    ["is not there", async () => ({ port: await freePort() }), { code: "ECONNREFUSED" }],
     ["hangs up", () => startRaw({ onRequest: (socket) => socket.destroy() }), {}],
   ])("a proxy that %s has sent nothing", async (_, start, error) => {
     expect(await through(await start()).post(BODY, NEVER)).toMatchObject({ kind: "not sent", error });
