@@ -3,8 +3,26 @@
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { linesOf } from "../support/log.ts";
 import { openPlayground, openSales } from "../support/service.ts";
+
+type Line = Readonly<Record<string, unknown>> & { readonly event: string };
+
+/** Each line a JSON object with what all of them have; throws otherwise. */
+function linesOf(log: string): readonly Line[] {
+  return log
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((text) => {
+      const line = JSON.parse(text) as Line; // judged here
+      expect(line).toMatchObject({
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        event: expect.any(String),
+        level: expect.stringMatching(/^(info|warn|error)$/),
+        message: expect.any(String),
+      });
+      return line;
+    });
+}
 
 test("a run is logged event by event", async () => {
   const { place, service } = await openSales(3, { isWarm: true });

@@ -13,69 +13,46 @@ const MOST_COMMANDS = 100;
 const READ_ONCE = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "UV_THREADPOOL_SIZE"] as const;
 const keyOf = ({ env }: WarmCommand): string => JSON.stringify(READ_ONCE.map((name) => env[name]));
 
-class WarmProcess {
+interface WarmProcess {
   /** Of the commands that it can run. */
   readonly key: string;
-  readonly #child: ChildProcess;
-  #commands = 0;
+  readonly child: ChildProcess;
+  commands: number;
+}
 
-  constructor(command: WarmCommand) {
-    const { env } = command;
-    this.key = keyOf(command);
-    this.#child = fork(PROCESS, [], {
-      env: { ...env },
-      // Node 22 calls its SQLite experimental, once a process.
-      execArgv: ["--disable-warning=ExperimentalWarning"],
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+function start({ env }: WarmCommand, key: string): WarmProcess {
+  const child = fork(PROCESS, [], {
+    env: { ...env },
+    // Node 22 calls its SQLite experimental, once a process.
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const end = (): void => void child.kill("SIGKILL");
+  process.once("exit", end);
+  child.once("exit", () => process.removeListener("exit", end));
+  return { key, child, commands: 0 };
+}
+
+/** While it runs, the process keeps that of the tests. */
+async function run(child: ChildProcess, command: WarmCommand, limitMs: number): Promise<WarmEnded> {
+  child.ref();
+  child.channel?.ref();
+  const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
+  const done = new AbortController();
+  try {
+    const ended = once(child, "message", { signal: done.signal });
+    const died = once(child, "exit", { signal: done.signal }).then(([code, signal]) => {
+      throw new Error(`the process of tickets ${command.args.join(" ")} ended (${signal ?? code})`);
     });
-    const end = (): void => {
-      this.#child.kill("SIGKILL");
-    };
-    process.once("exit", end);
-    this.#child.once("exit", () => process.removeListener("exit", end));
-  }
-
-  /** @param limitMs ends a hung one. */
-  async run(command: WarmCommand, limitMs: number): Promise<WarmEnded> {
-    const child = this.#child;
-    this.#commands += 1;
-    this.#hold(true);
-    const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
-    const done = new AbortController();
-    try {
-      const ended = once(child, "message", { signal: done.signal });
-      const died = once(child, "exit", { signal: done.signal }).then(([code, signal]) => {
-        throw new Error(`the process of tickets ${command.args.join(" ")} ended (${signal ?? code})`);
-      });
-      for (const each of [ended, died]) each.catch(() => {}); // one of them is left over
-      child.send(command);
-      const [answer] = await Promise.race([ended, died]);
-      return answer as WarmEnded; // what the process sends
-    } finally {
-      clearTimeout(limit);
-      done.abort();
-      this.#hold(false);
-    }
-  }
-
-  get isWornOut(): boolean {
-    return this.#commands >= MOST_COMMANDS;
-  }
-
-  end(): void {
-    this.#child.kill("SIGKILL");
-  }
-
-  /** Whether it keeps the process of the tests. */
-  #hold(isBusy: boolean): void {
-    const { channel } = this.#child;
-    if (isBusy) {
-      this.#child.ref();
-      channel?.ref();
-    } else {
-      this.#child.unref();
-      channel?.unref();
-    }
+    for (const each of [ended, died]) each.catch(() => {}); // one of them is left over
+    child.send(command);
+    const [answer] = await Promise.race([ended, died]);
+    return answer as WarmEnded; // what the process sends
+  } finally {
+    clearTimeout(limit);
+    done.abort();
+    child.unref();
+    child.channel?.unref();
   }
 }
 
@@ -88,10 +65,11 @@ const MOST_IDLE = 4;
 export async function runWarm(command: WarmCommand, limitMs: number): Promise<WarmEnded> {
   const key = keyOf(command);
   const at = idle.findLastIndex((each) => each.key === key);
-  const [warm = new WarmProcess(command)] = at === -1 ? [] : idle.splice(at, 1);
-  const ended = await warm.run(command, limitMs);
-  if (warm.isWornOut) warm.end();
-  else idle.push(warm);
-  if (idle.length > MOST_IDLE) idle.shift()?.end();
+  const [warm = start(command, key)] = at === -1 ? [] : idle.splice(at, 1);
+  const ended = await run(warm.child, command, limitMs);
+  warm.commands += 1;
+  if (warm.commands < MOST_COMMANDS) idle.push(warm);
+  else warm.child.kill("SIGKILL");
+  if (idle.length > MOST_IDLE) idle.shift()?.child.kill("SIGKILL");
   return ended;
 }

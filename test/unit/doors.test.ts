@@ -21,9 +21,7 @@ function importedBy(path: string): readonly string[] {
 const DOOR = "test/support/context.ts";
 
 /** Support of unit tests alone. */
-const FOR_UNITS: readonly string[] = ["desk", "ledgers", "planned", "worlds/by-product"].map(
-  (name) => `test/support/${name}.ts`,
-);
+const FOR_UNITS: readonly string[] = ["ledgers", "worlds/by-product"].map((name) => `test/support/${name}.ts`);
 
 /** What a test knows of the inside, itself or through its support: `src/a.ts`, or `src/a.ts by test/support/b.ts`. */
 function insideOf(path: string, doors: readonly string[] = []): readonly string[] {

@@ -12,6 +12,7 @@ function programOf(columns: number): Command {
   return program;
 }
 
+/** When a change is meant: `npx vitest run cli/program -u`. */
 describe("help is as it was agreed", () => {
   const GOLDEN = fileURLToPath(new URL("../../e2e/golden/", import.meta.url));
   const program = programOf(80);
