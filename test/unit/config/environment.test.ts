@@ -1,10 +1,10 @@
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { type Environment, type EnvironmentFlags, resolveEnvironment } from "../../../src/config/environment.ts";
+import type { Environment } from "../../../src/config/environment.ts";
 import { userConfigDirectory, userStateDirectory } from "../../../src/config/paths.ts";
 import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
-import { openFolders } from "./folders.ts";
+import { type Choice, openFolders } from "./folders.ts";
 
 const TWO = `environments:
   playground: {baseUrl: https://play.example.com}
@@ -30,26 +30,16 @@ const TWO = `environments:
 `;
 const PLAY = { TICKETS_PLAYGROUND_BASE_URL: "https://play.example.com" };
 
-interface Choice {
-  readonly envFlag?: string;
-  readonly env?: NodeJS.ProcessEnv;
-  readonly flags?: EnvironmentFlags;
-}
-
 /** Resolves in folders of its own; `$` in what is returned is the root of them. */
 async function resolved(files: Readonly<Record<string, string>>, choice: Choice = {}): Promise<Environment> {
   await using folders = await openFolders(files);
-  const config = await folders.load(choice.env);
-  const environment = resolveEnvironment(config, { ...choice, env: { HOME: folders.home, ...choice.env } });
-  return JSON.parse(JSON.stringify(environment).replaceAll(folders.root, "$"));
+  return JSON.parse(JSON.stringify(await folders.resolve(choice)).replaceAll(folders.root, "$"));
 }
 
 /** The failure that resolving ends in, as plain data. */
 async function refused(files: Readonly<Record<string, string>>, choice: Choice = {}) {
   await using folders = await openFolders(files);
-  const config = await folders.load(choice.env);
-  const resolving = async () => resolveEnvironment(config, { ...choice, env: { HOME: folders.home, ...choice.env } });
-  const { code, message, hint } = await failureOf(resolving());
+  const { code, message, hint } = await failureOf(folders.resolve(choice));
   return { code, message: message.replaceAll(folders.root, "$"), hint };
 }
 

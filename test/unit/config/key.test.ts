@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { format, inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { KeySource } from "../../../src/config/declared.ts";
-import { type Environment, resolveEnvironment } from "../../../src/config/environment.ts";
+import type { Environment } from "../../../src/config/environment.ts";
 import { Key, keyPresence, readKey } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
 import { failureOf, PROJECT } from "../../support/config-files.ts";
@@ -12,12 +12,12 @@ import { openFolders } from "./folders.ts";
 const SECRET = "5EcReT-k3y";
 const never = () => new AbortController().signal;
 
+const A = { envFlag: "a", env: { TICKETS_A_BASE_URL: "https://api.example.com" } };
+
 /** An environment whose key is at `keySource`. */
 async function environmentWith(keySource: KeySource): Promise<Environment> {
   await using folders = await openFolders();
-  const env = { HOME: folders.home, TICKETS_A_BASE_URL: "https://api.example.com" };
-  const environment = resolveEnvironment(await folders.load(), { env, envFlag: "a" });
-  return { ...environment, keySource };
+  return { ...(await folders.resolve(A)), keySource };
 }
 
 const read = async (keySource: KeySource, env: NodeJS.ProcessEnv = {}, commandLimitMs = 600_000) =>
@@ -183,9 +183,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     await using folders = await openFolders({
       [PROJECT]: "environments:\n  a:\n    apiKey: {env: TICKETS_SHOP_KEY}\n",
     });
-    const env = { HOME: folders.home, TICKETS_A_BASE_URL: "https://api.example.com" };
-    const environment = resolveEnvironment(await folders.load(env), { env, envFlag: "a" });
-    expect(await failureOf(readKey(environment, never(), { env }))).toMatchObject({
+    expect(await failureOf(readKey(await folders.resolve(A), never(), { env: A.env }))).toMatchObject({
       hint: `Set TICKETS_SHOP_KEY to the key that you were given for a. It is named by ${join(folders.root, PROJECT)}:3.`,
     });
   });

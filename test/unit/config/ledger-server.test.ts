@@ -2,7 +2,6 @@
 
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { resolveEnvironment } from "../../../src/config/environment.ts";
 import { describeLedgerSource, type LedgerServer, ledgerPlace } from "../../../src/config/ledger-server.ts";
 import type { Failure } from "../../../src/failure.ts";
 import { failureOf, PROJECT } from "../../support/config-files.ts";
@@ -32,8 +31,7 @@ async function resolved(
   }: { name?: string; env?: NodeJS.ProcessEnv; files?: Record<string, string> } = {},
 ) {
   await using folders = await openFolders({ [PROJECT]: text, ...files });
-  const config = await folders.load(env);
-  const environment = resolveEnvironment(config, { envFlag: name, env: { HOME: folders.home, ...env } });
+  const environment = await folders.resolve({ envFlag: name, env });
   const { ledgerServer } = environment;
   return { environment, ledgerServer, ...addressOf(ledgerServer), cwd: folders.cwd };
 }
@@ -75,8 +73,7 @@ test("a URL is read from a file beside the config", async () => {
     "above/project/db/url": "postgresql://tickets@[::1]/ledgers?sslmode=verify-full&application_name=x\n",
   };
   await using folders = await openFolders({ [PROJECT]: text, ...files });
-  const config = await folders.load();
-  const { ledgerServer } = resolveEnvironment(config, { envFlag: "live", env: { HOME: folders.home } });
+  const { ledgerServer } = await folders.resolve({ envFlag: "live" });
   expect(ledgerServer?.schema).toBe("own");
   expect(ledgerServer?.address()).toEqual({
     url: "postgresql://tickets@[::1]/ledgers?application_name=x",
@@ -179,10 +176,8 @@ describe("a config", () => {
   ];
   test.each(TOGETHER)("can't have %s", async (_, text, why) => {
     await using folders = await openFolders({ [PROJECT]: text });
-    const config = await folders.load();
-    const [name = ""] = config.environments.keys();
-    const choice = { envFlag: name, env: { HOME: folders.home, ...URL_OF_LIVE } };
-    const failure = await failureOf((async () => resolveEnvironment(config, choice))());
+    const [name = ""] = (await folders.load()).environments.keys();
+    const failure = await failureOf(folders.resolve({ envFlag: name, env: URL_OF_LIVE }));
     expect(failure).toMatchObject({ code: "usage", message: expect.stringContaining(why) });
   });
 });

@@ -89,9 +89,7 @@ describe("two environments with one address and one key", () => {
 describe("sameServiceAs", () => {
   const resolve = async (text: string, envFlag = "live") => {
     await using folders = await openFolders({ [PROJECT]: `environments:\n  ${text}` });
-    const config = await folders.load();
-    const environment = resolveEnvironment(config, { env: { HOME: folders.home }, envFlag });
-    return JSON.parse(JSON.stringify(environment).replaceAll(folders.root, "$"));
+    return JSON.parse(JSON.stringify(await folders.resolve({ envFlag })).replaceAll(folders.root, "$"));
   };
   const at = (more: string, url = "https://a.example"): string => `{baseUrl: ${url}${more}}`;
 

@@ -1,7 +1,7 @@
-/** Of what an import brings into a ledger see test/e2e/lost-ledger.test.ts. */
+/** What a ledger knows after an import; more of it as it is typed: test/e2e/lost-ledger.test.ts. */
 
 import { expect, test } from "vitest";
-import type { Answer, ImportedLine, Ledger } from "../../../src/ledger/ledger.ts";
+import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/ledger/ledger.ts";
 import { at, describeBoth, each, ending, enter, newRun, planned, promise } from "../../support/ledgers.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
@@ -44,9 +44,29 @@ async function fill(ledger: Ledger): Promise<void> {
   await send(ledger, second, 1, [accepted(3), { outcome: "accepted", promise: "no uuid" }]);
 }
 
-const SUBJECTS = ["t:a", "t:b", "t:c"];
+const SUBJECTS = ["t:a", "t:b", "t:c", "t:d"];
 
 describeBoth("an import of promises files", (newPlace) => {
+  test("fills an empty ledger so that it answers as the lost one did", async () => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const lines = await linesOf(lost);
+    expect(lines).toHaveLength(5);
+    expect(await ledger.importActions(each([lines.slice(0, 2), lines.slice(2)]))).toMatchObject({
+      ...{ entered: 5, known: 0, runs: (await lost.runs()).map(({ run }) => run) },
+    });
+    const facts = (known: readonly KnownAction[]) => known.map(({ run, place, ...rest }) => rest);
+    expect(facts(await ledger.actionsOf(SUBJECTS))).toEqual(facts(await lost.actionsOf(SUBJECTS)));
+    expect(await linesOf(ledger)).toEqual(lines);
+    expect((await ledger.about("no uuid")).map(({ subject, source, line }) => [subject, source, line])).toEqual([
+      ["t:d", "more.csv", 3],
+    ]);
+    expect((await ledger.runs()).map(({ kind, state }) => [kind, state])).toEqual([
+      ["imported", "finished"],
+      ["imported", "finished"],
+    ]);
+  });
+
   test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
     const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
     await fill(lost);

@@ -4,7 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { globSync } from "tinyglobby";
 import { describe, expect, test } from "vitest";
-import { type CsvOptions, CsvParser } from "../../../src/read/csv.ts";
+import { type CsvOptions, CsvParser, detectDelimiter } from "../../../src/read/csv.ts";
 import { MAX_RAW_BYTES, RowReader } from "../../../src/read/row.ts";
 import { MAX_ROW_BYTES } from "../../../src/read/row-bytes.ts";
 import { brief, feed, messageOf } from "./feed.ts";
@@ -114,6 +114,24 @@ test("only the columns that are wanted become cells; the row keeps all", () => {
   expect(row).toMatchObject({ cells: ["1", "", "é"], text: ' 1 ,"x ""y""",é ', isBlank: false });
   expect(row?.kind === "cells" && row.whole()).toEqual([" 1 ", 'x "y"', "é "]);
   expect(blank).toMatchObject({ isBlank: true });
+});
+
+test.each([
+  ["eventId,ticketId,price", ","],
+  ["eventId;ticketId;price", ";"],
+  ["eventId\tticketId\tprice", "\t"],
+  ["eventId|ticketId|price", "|"],
+  ["ticketId", ","],
+  ["", ","],
+  ["a;b,c", ","], // a tie
+  ["a|b;c", ","], // a tie of others
+  ['"Name, first, last";Price', ";"],
+  ['"a,b,c"', ","],
+  ['Price (EUR, gross);"Tax; VAT, MwSt.";Status;Zone', ";"],
+  ['"a ""quoted, comma"" b";c', ";"],
+  ['"multi\nline, header";b;c', ";"],
+])("the delimiter of %j is %j", (header, delimiter) => {
+  expect(detectDelimiter(header)).toBe(delimiter);
 });
 
 test("a delimiter can be declared", () => {
