@@ -1,14 +1,10 @@
 /** What is in doubt although the service answered: how a person ends it, and what a run remembers of the promises it was given. */
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { newEvent, sale } from "../../support/actions.ts";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
 
-const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
-const sale = (eventId: string, ticketId: string): object => ({
-  action: "soldTicket",
-  data: { eventId, ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
-});
-const INPUT = [eventOf("E"), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale("E", ticketId))];
+const INPUT = [newEvent(), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale(ticketId))];
 const ALL = "E T1 T2 T3 T4 T5";
 
 async function begin(input: readonly object[] = INPUT, settings = ""): Promise<Field> {
@@ -53,7 +49,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   // With nothing else to send, with something new, with what only waits, and where nothing is sent on purpose.
   isNamed(await night(field));
   isNamed(await field.stream(["night.ndjson"], { dryRun: true }), 4);
-  await field.write("night.ndjson", [...INPUT, sale("E", "T6")]);
+  await field.write("night.ndjson", [...INPUT, sale("T6")]);
   isNamed(await night(field));
   await field.write("scans.ndjson", `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T5" } })}\n`);
   isNamed(await field.stream(["scans.ndjson"]));
@@ -95,7 +91,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
     await field.settle("abandon");
     const first = await oldestRun(field);
     field.setFaults();
-    const more = [...INPUT.slice(0, 4), ...["T7", "T8", "T9"].map((ticketId) => sale("E", ticketId)), ...waiting];
+    const more = [...INPUT.slice(0, 4), ...["T7", "T8", "T9"].map((ticketId) => sale(ticketId)), ...waiting];
     await field.write("night.ndjson", more);
     field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
     const stopped = await night(field);
@@ -189,7 +185,7 @@ test("a promise beside another status: the service does not have it, a person sa
 });
 
 test("of several doubts each is decided by its own command, and a word without a chunk decides nothing", async () => {
-  const field = await begin([eventOf("E"), ...["T1", "T2", "T3", "T4"].map((ticketId) => sale("E", ticketId))]);
+  const field = await begin([newEvent(), ...["T1", "T2", "T3", "T4"].map((ticketId) => sale(ticketId))]);
   field.setFaults({ fault: "latency", ms: 1, on: { from: 2 } }, { fault: "drop", when: "before", on: { from: 2 } });
   expect((await night(field, { chunkSize: 1, lanes: 4 })).exitCode).toBe(6);
   const asked = (await field.settle(undefined)).said;
@@ -252,7 +248,7 @@ test("a promise that stands in a doubt counts too", async () => {
 
 test("lanes know of each other's promises, and of those of the halves of a chunk", async () => {
   const events = ["A", "B", "C"];
-  const input = events.flatMap((event) => [eventOf(event), sale(event, `${event}1`), sale(event, `${event}2`)]);
+  const input = events.flatMap((event) => [newEvent(event), sale(`${event}1`, event), sale(`${event}2`, event)]);
   const field = await begin(input);
   field.setFaults(
     { fault: "status", status: 413, on: { request: 1 } },
@@ -271,7 +267,7 @@ test("a promise of an earlier run is taken: a service may say the same of the sa
   const again = { flags: { chunkSize: 6 }, again: true };
   field.setFaults({ fault: "changed", items: [0], with: { actionPromise: "the same" } });
   expect((await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } })).exitCode).toBe(0);
-  await field.write("night.ndjson", `${JSON.stringify(eventOf("E2"))}\n`);
+  await field.write("night.ndjson", `${JSON.stringify(newEvent("E2"))}\n`);
   expect(await field.stream(["night.ndjson"], again)).toMatchObject({
     exitCode: 0,
     summary: { actions: { accepted: 1 } },
@@ -280,7 +276,10 @@ test("a promise of an earlier run is taken: a service may say the same of the sa
 
 describe("a run that stopped for too many rejections", () => {
   const stopped = async (): Promise<Field> => {
-    const field = await begin(["A", "B", "C", "D", "F", "G"].map(eventOf), "maxRejected: 1");
+    const field = await begin(
+      ["A", "B", "C", "D", "F", "G"].map((eventId) => newEvent(eventId)),
+      "maxRejected: 1",
+    );
     field.setFaults({ fault: "failure-items", items: [0, 1] });
     expect((await night(field)).exitCode).toBe(9);
     field.setFaults({ fault: "status", status: 400, on: { request: 1 } });

@@ -1,13 +1,10 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { newEvent, sale } from "../../support/actions.ts";
 import { type Field, openField, processedBy } from "../../support/context.ts";
 
-const sale = (ticketId: string): object => ({
-  action: "soldTicket",
-  data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
-});
-const INPUT = [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, ...["A", "B"].map(sale)];
+const INPUT = [newEvent(), sale("A"), sale("B")];
 const ALL = "E A B";
 
 type Line = Record<string, unknown>;

@@ -3,6 +3,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FAULTS } from "../../../src/sandbox/faults.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
+import { newEvent, sale } from "../../support/actions.ts";
 import {
   type Done,
   expectNothingDoubled,
@@ -15,13 +16,7 @@ import { freePort } from "../../support/raw-server.ts";
 import { forWalks } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
-const INPUT = [
-  { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-  ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => ({
-    action: "soldTicket",
-    data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
-  })),
-];
+const INPUT = [newEvent(), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale(ticketId))];
 const ALL = "E T1 T2 T3 T4 T5";
 
 interface Row {

@@ -1,6 +1,7 @@
 /** `--lanes`: several requests at a time, each lane in order; what one lane meets, and what the others do then. */
 
 import { describe, expect, test } from "vitest";
+import { newEvent, sale } from "../../support/actions.ts";
 import {
   type Asked,
   type Done,
@@ -20,21 +21,13 @@ import {
 } from "../../support/service.ts";
 import { readPromises } from "../../support/tables.ts";
 
-const newEvent: Item = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
-const sale = (ticketId: string): Item => ({
-  action: "soldTicket",
-  data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1_768_600_000 },
-});
 const scan = (ticketId: string): Item => ({ action: "scannedTicket", data: { ticketId, orderTime: 1_768_700_000 } });
 
 const ticketsOf = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `T${at + 1}`);
+const salesOf = (count: number): readonly Item[] => ticketsOf(count).map((ticketId) => sale(ticketId));
 
 /** An event, the sales of its tickets, and a scan of each. */
-const night = (tickets: number): readonly Item[] => [
-  newEvent,
-  ...ticketsOf(tickets).map(sale),
-  ...ticketsOf(tickets).map(scan),
-];
+const night = (tickets: number): readonly Item[] => [newEvent(), ...salesOf(tickets), ...ticketsOf(tickets).map(scan)];
 
 const nameOf = ({ action, data: { ticketId, eventId, nftId } }: Item): string =>
   `${action} ${ticketId ?? nftId ?? eventId}`;
@@ -179,7 +172,7 @@ describe("which lane", () => {
 
   test("an event's own actions keep their place among those of its tickets", async () => {
     const update: Item = { action: "updateEvent", data: { eventId: "E", eventName: "Fair" } };
-    const items = [newEvent, ...ticketsOf(12).map(sale), update, ...ticketsOf(12).map(scan)];
+    const items = [newEvent(), ...salesOf(12), update, ...ticketsOf(12).map(scan)];
     const { service, stream } = await openNight(items);
     expect((await stream({ lanes: 4, chunkSize: 2 })).exitCode).toBe(0);
     expectSpokenAsSpecified(service, 4);
@@ -210,13 +203,13 @@ describe("which lane", () => {
   });
 
   test("a sale is in no lane before its event, also where a scan of its ticket stands before it", async () => {
-    const { service, stream } = await openNight([newEvent, scan("T1"), sale("T1")]);
+    const { service, stream } = await openNight([newEvent(), scan("T1"), sale("T1")]);
     expect((await stream({ lanes: 4 })).exitCode).toBe(0);
     expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "scannedTicket T1", "soldTicket T1"]);
   });
 
   test("by time, each ticket is in the order of time", { tags: ["long"] }, async () => {
-    const items = [...ticketsOf(9).map(scan), ...ticketsOf(9).map(sale), newEvent];
+    const items = [...ticketsOf(9).map(scan), ...salesOf(9), newEvent()];
     const { service, stream } = await openNight(items);
     expect((await stream({ lanes: 2, chunkSize: 2 }, { order: "time" })).exitCode).toBe(0);
     expectInOrder(takenBy(service), 9);
@@ -285,7 +278,7 @@ describe("a lane that can't go on ends all", () => {
 
   test("an update of the event that is refused: no stage behind it begins, however many lanes wait for it", async () => {
     const update: Item = { action: "updateEvent", data: { eventId: "E", eventName: "Fair" } };
-    const { service, stream } = await openNight([newEvent, sale("T0"), update, ...ticketsOf(8).map(sale)], {
+    const { service, stream } = await openNight([newEvent(), sale("T0"), update, ...salesOf(8)], {
       answer: ({ items }) =>
         items.some(({ action }) => action === "updateEvent") ? { status: 400, body: "{}" } : undefined,
     });
@@ -348,7 +341,7 @@ describe("what counts for all lanes", () => {
   });
 
   test("rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
-    const { service, stream, resume } = await openNight(ticketsOf(8).map(sale));
+    const { service, stream, resume } = await openNight(salesOf(8));
     const onDetail = (text: string, asked: Asked): void => {
       if (text.includes("accepted")) asked.stop("SIGTERM");
     };

@@ -4,16 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { newEvent, sale } from "../../support/actions.ts";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
 
 const SALES = Array.from({ length: 7 }, (_, at) => `T${at + 1}`);
-const INPUT = [
-  { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-  ...SALES.map((ticketId) => ({
-    action: "soldTicket",
-    data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
-  })),
-];
+const INPUT = [newEvent(), ...SALES.map((ticketId) => sale(ticketId))];
 const ALL = ["E", ...SALES].join(" ");
 
 async function begin(): Promise<Field> {

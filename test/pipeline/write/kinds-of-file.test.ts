@@ -2,18 +2,13 @@
 
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { newEvent, sale } from "../../support/actions.ts";
 import { type Field, openField, processedBy } from "../../support/context.ts";
-
-const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
-const sale = (ticketId: string): object => ({
-  action: "soldTicket",
-  data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
-});
 
 /** A first night, of which the service rejects the second sale. */
 async function rejecting(output?: string) {
   const field = await openField();
-  await field.write("s.ndjson", [EVENT, sale("A"), sale("B")]);
+  await field.write("s.ndjson", [newEvent(), sale("A"), sale("B")]);
   field.setFaults({ fault: "failure-items", items: [2], on: { request: 1 } });
   const night = await field.stream(["s.ndjson"], output === undefined ? {} : { output });
   expect(night.exitCode).toBe(4);
@@ -37,7 +32,7 @@ test("rejects go beside promises that are called as they would be, which can be 
 
 test("promises that hold no line yet are no place for rejects", async () => {
   const field = await openField();
-  await field.write("s.ndjson", [{ ...EVENT, data: { ...EVENT.data, currency: "euros" } }]);
+  await field.write("s.ndjson", [{ action: "newEvent", data: { eventId: "E", currency: "euros" } }]);
   const night = await field.stream(["s.ndjson"], { output: "s.rejects.ndjson", maxInvalid: { rows: 1 } });
   expect(night.summary?.rejects).toEqual([join(field.folder, "s.rejects.2.ndjson")]);
 });
