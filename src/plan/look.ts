@@ -1,7 +1,7 @@
 /** One file: read → map → check → identify. What it gives is plain data, so that a thread may do it. */
 
 import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { itemOf } from "../actions/draft.ts";
+import { type Draft, itemOf } from "../actions/draft.ts";
 import { isFieldName } from "../actions/fields.ts";
 import { identityOf } from "../actions/identity.ts";
 import { withoutNul } from "../actions/nul.ts";
@@ -31,10 +31,10 @@ export interface Rules {
 }
 
 /**
- * A row that gives actions, or is bad: its number in its file, from 0, and its text as it is kept. A list and no object, as what it
- * holds: of so many, a thread says these for less than half the work.
+ * An action of a row, or a row that is bad or has something reported: its number in its file, from 0, and its text as it is kept;
+ * null beside another action than its first. One list and no objects: of so many, a thread says these for a third of the work.
  */
-export type Looked = readonly [index: number, line: number, text: string, actions: readonly LookedAction[]];
+export type Looked = readonly [index: number, line: number, text: string | null, ...action: LookedAction | []];
 
 /**
  * An action as it is stored. Its event is also the one that the row names, where the action does not take an eventId. What is only
@@ -181,8 +181,11 @@ export class Look {
     const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
     if (isBad || own !== undefined || problems.length > 0)
       batch.unusual.set(index, this.#unusual(row, mapped, { problems, isBad, own }));
-    const actions = isBad || mapped.kind !== "actions" ? [] : identified(mapped);
-    batch.looked.push([index, row.line, keptText(row), actions]);
+    const text = keptText(row);
+    if (isBad || mapped.kind !== "actions") batch.looked.push([index, row.line, text]);
+    else
+      for (const [at, draft] of mapped.drafts.entries())
+        batch.looked.push([index, row.line, at === 0 ? text : null, ...identified(draft, mapped.eventId)]);
   }
 
   #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "problems" | "isBad" | "own">): Unusual {
@@ -246,13 +249,13 @@ const FOLLOWS: ReadonlySet<string> = new Set([
   "order-time-missing",
 ]);
 
-const identified = ({ drafts, eventId }: Extract<Mapped, { kind: "actions" }>): readonly LookedAction[] =>
-  drafts.map((draft) => {
-    const { action } = draft;
-    const { json, subject, mark, content, time, event = eventId, owner, decimals } = identityOf(draft);
-    const ofTicket = actionSpec(action).about === "ticket" ? event : undefined;
-    return [json, action, subject, mark, content, time ?? null, textOf(ofTicket), textOf(owner), decimals ?? null];
-  });
+/** @param eventId of the row. */
+function identified(draft: Draft, eventId: string | undefined): LookedAction {
+  const { action } = draft;
+  const { json, subject, mark, content, time, event = eventId, owner, decimals } = identityOf(draft);
+  const ofTicket = actionSpec(action).about === "ticket" ? event : undefined;
+  return [json, action, subject, mark, content, time ?? null, textOf(ofTicket), textOf(owner), decimals ?? null];
+}
 
 const textOf = (text: string | undefined): string | null => (text === undefined ? null : withoutNul(text));
 

@@ -151,20 +151,20 @@ class Rows {
 
   #store(of: Open, looked: Looked, what: Known | undefined): void {
     const { read } = this;
-    const [index, line, text, actions] = looked;
+    const [index, line, text, ...action] = looked;
     const { position, isLeft = false, digest, accepted = [] }: Partial<Known> = what ?? {};
-    const at: At = { row: of.before + index + 1, input: of.number, line, text, position, isLeft, digest };
+    const at: At = { row: of.before + index + 1, input: of.number, line, text: text ?? "", position, isLeft, digest };
     if (accepted.length > 0) {
       read.putRow(at, "corrected");
       for (const action of accepted) read.putCorrected(at, action);
     } else if (what?.isBad === true) {
-      read.putRow(at, "invalid", this.#reportBad(whereIs(of, looked), what.problems));
+      read.putRow(at, "invalid", this.#reportBad(whereIs(of, index, at), what.problems));
       for (const action of what.attempted) read.putBad(at, action);
     } else {
-      if (what !== undefined) read.problems.report(whereIs(of, looked), what.problems);
-      if (actions.length === 0) return; // skipped
-      read.putRow(at);
-      for (const action of actions) read.putAction(at, action);
+      if (what !== undefined && text !== null) read.problems.report(whereIs(of, index, at), what.problems);
+      if (action.length === 0) return; // skipped
+      if (text !== null) read.putRow(at);
+      read.putAction(at, action);
     }
   }
 
@@ -225,7 +225,7 @@ function formatOf({ header, format }: Pick<Input, "header" | "format">): ReadInp
   return format === "json" ? "json" : "ndjson";
 }
 
-function whereIs({ file, format }: Open, [index, line, text]: Looked): Where {
+function whereIs({ file, format }: Open, index: number, { line, text }: At): Where {
   return { source: file.name, line, text, item: pointerTo(format, index) };
 }
 
