@@ -84,9 +84,9 @@ export function clockSeconds(
   minute: number,
   second: number,
 ): number {
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  const isDate = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  // 400 years later, where the calendar is the same: `Date.UTC` takes a year below 100 for one of the 20th century.
+  const date = Date.UTC(year + 400, month - 1, day);
+  const isDate = day >= 1 && month >= 1 && month <= 12 && date <= Date.UTC(year + 400, month, 0);
   const isShown = hour <= 23 && minute <= 59 && (second <= 59 || (second === 60 && minute === 59));
-  return isDate && isShown ? date.getTime() / 1000 + 3600 * hour + 60 * minute + second : IMPOSSIBLE;
+  return isDate && isShown ? date / 1000 - 146_097 * 86_400 + 3600 * hour + 60 * minute + second : IMPOSSIBLE;
 }
