@@ -26,9 +26,10 @@ function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!draft.has("orderTime")) problems.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
-  for (const { name, text, value, fault } of draft.given) {
+  for (const given of draft.given) {
+    const { name, text, value, fault } = given;
     if (value === null || !isFieldName(name)) continue;
-    const flaws = flawsIn(draft, name);
+    const flaws = flawsIn(name, given);
     if (flaws.length > 0) problems.push(...flaws.map((flaw) => problemOfFlaw(name, flaw)));
     const isTime = fieldSpec(name).kind === "u64" && fault?.rule !== "field-type";
     if (isTime && text !== undefined) problems.push(...mistakesOfTime(name, text, now));
