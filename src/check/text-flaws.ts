@@ -174,8 +174,8 @@ const oddUrl: Find = (url) => {
       );
 };
 
-/** Printable ASCII without what any search but `noText` looks for. */
-const SIMPLE = /^[ -$'-;=>A-[\]-~]*$/;
+/** Printable ASCII and letters of some other scripts, without what any search but `noText` looks for. */
+const SIMPLE = /^[ -$'-;=>A-[\]-~\u0370-\u041f\u0422-\u05ff\u0900-\u0dff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]*$/;
 
 /** In an id, of which every character counts. */
 const flawInId: Find = (id) => {
