@@ -127,6 +127,13 @@ describe("the action of a row", () => {
   });
 });
 
+test("a header without a field in it stops the file", () => {
+  expect(failureOf({ fileName: "export.csv", header: ["action", "x"] })).toMatchObject({
+    code: "usage",
+    message: "export.csv has no column named like a field.",
+  });
+});
+
 describe("rows", () => {
   test("that are empty are skipped", () => {
     const mapper = createMapper({ fileName: "scans.csv", header: ["ticketId", "x"] });
