@@ -17,6 +17,7 @@ import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../bin.ts";
 import { makeBallast } from "../folder.ts";
 import { start } from "../sandbox.ts";
+import { sharedLedger } from "../shared-ledger.ts";
 import { type Cells, type PromiseLine, readPromises, readTable } from "../tables.ts";
 import { type Judged, judge, Ledger, positionOf, type Row, type Verdict } from "./rules.ts";
 import {
@@ -307,15 +308,20 @@ interface Desk {
   readonly promises: () => readonly PromiseLine[];
 }
 
+/** `LEDGER=postgres` plays the worlds with a ledger there. */
+const IS_LEDGER_SHARED = process.env.LEDGER === "postgres";
+
 async function openDesk(config: string): Promise<Desk> {
+  const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
   const place = openWorkplace();
   const sandbox = await start({ engine: { path: ":memory:", accept: ["resold-to-holder"] } });
   makeBallast(place.path("state/playground"));
-  place.write("tickets.config.yaml", config);
+  place.write("tickets.config.yaml", `${shared?.config ?? ""}${config}`);
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
     TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
     TICKETS_STATE_DIR: place.path("state"),
+    ...shared?.env,
   };
   const surroundings = { environment: "playground", cwd: place.folder, env, flags: FLAGS } satisfies Surroundings;
   const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });

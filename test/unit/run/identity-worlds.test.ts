@@ -18,7 +18,7 @@ import {
   type Wrong,
 } from "../../support/worlds/world.ts";
 
-/** How many of each kind, and from which seed on: `vitest.config.ts`. `FIRST_IDENTITY_WORLD=47 IDENTITY_WORLDS=1` plays one again. */
+/** How many of each kind, and from which seed on: `vitest.config.ts`. `FIRST_IDENTITY_WORLD=47 IDENTITY_WORLDS=1` plays one again, `LEDGER=postgres` with such a ledger. */
 const WORLDS = Number(process.env.IDENTITY_WORLDS);
 const FIRST = Number(process.env.FIRST_IDENTITY_WORLD);
 /** The rules alone are quick. */
