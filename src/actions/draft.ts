@@ -11,7 +11,7 @@ import { instantIn } from "./times.ts";
 import { zoneOf } from "./zones.ts";
 
 /** What a draft holds of one field, or under a key that is no field's. */
-export interface Given {
+interface Given {
   readonly name: string;
   /** As it is sent; undefined where `value` has it. */
   readonly json: string | undefined;
@@ -65,12 +65,18 @@ export class Draft {
   text(name: string): string | undefined {
     return this.get(name)?.text;
   }
+
+  /** The value as it is sent. */
+  json(name: string): string {
+    const given = this.get(name);
+    return given?.json ?? JSON.stringify(given?.value);
+  }
+
+  value(name: string): unknown {
+    const given = this.get(name);
+    return given?.json === undefined ? given?.value : parseJson(given.json);
+  }
 }
-
-/** The value as it is sent. */
-export const jsonOf = ({ json, value }: Given): string => json ?? JSON.stringify(value);
-
-export const parsedValue = ({ json, value }: Given): unknown => (json === undefined ? value : parseJson(json));
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "object" && !(value instanceof ExactNumber) ? undefined : String(value);
@@ -87,7 +93,7 @@ export function draftOf(action: ActionName, data: object): Draft {
 
 /** The action as an object. */
 export function itemOf(draft: Draft): Action {
-  const data = Object.fromEntries(draft.given.map((given) => [given.name, parsedValue(given)]));
+  const data = Object.fromEntries(draft.given.map(({ name }) => [name, draft.value(name)]));
   return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
 }
 

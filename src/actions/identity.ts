@@ -1,9 +1,9 @@
 /** What makes two actions the same: their subject, their kind, and their mark (docs/guarantees.md, "What counts as already sent"). */
 
 import { hash } from "node:crypto";
-import { type ActionSpec, actionSpec } from "./actions.ts";
-import { type Draft, jsonOf } from "./draft.ts";
-import { FIELD_NAMES, fieldSpec, isFieldName } from "./fields.ts";
+import { ACTION_NAMES, type ActionSpec, acceptedFields, actionSpec } from "./actions.ts";
+import type { Draft } from "./draft.ts";
+import { FIELD_NAMES, fieldSpec, recordOf } from "./fields.ts";
 import { quote } from "./json.ts";
 import { KINDS } from "./kinds.ts";
 import { plainMark } from "./marks.ts";
@@ -53,7 +53,7 @@ export function identityOf(draft: Draft): Identity {
     event: isOfEvent ? undefined : draft.text("eventId"),
     owner: isOfEvent ? draft.text("currency") : sells ? draft.text("userId") : undefined,
     decimals: price === undefined ? undefined : decimalsOf(price),
-    json: bodyOf(draft),
+    json: jsonOf(draft),
   };
 }
 
@@ -96,16 +96,18 @@ function decimalsOf(price: string): number {
   return end - point - 1;
 }
 
-function bodyOf(draft: Draft): string {
-  const members = draft.given.map((given) => memberOf(given.name, jsonOf(given)));
-  return `{"action":"${draft.action}","data":{${members.join(",")}}}`;
+function jsonOf(draft: Draft): string {
+  let members = "";
+  for (const { name, json, value } of draft.given) members += memberOf(name, json ?? JSON.stringify(value), members);
+  return `{"action":"${draft.action}","data":{${members}}}`;
 }
 
 /** What stands before the value of a field in JSON. */
 const HEADS: ReadonlyMap<string, string> = new Map(FIELD_NAMES.map((name) => [name, `"${name}":`]));
 
-/** One member of an object. */
-const memberOf = (name: string, json: string): string => (HEADS.get(name) ?? `${quote(name)}:`) + json;
+/** One member of an object, behind those before it. */
+const memberOf = (name: string, json: string, before: string): string =>
+  (before === "" ? "" : ",") + (HEADS.get(name) ?? `${quote(name)}:`) + json;
 
 /** Longer contents are stored as their digest: 128 bits of SHA-256, so that no two meet by chance. */
 const LONGEST_CONTENT = 32;
@@ -116,6 +118,15 @@ const REFERENCES: Readonly<Record<ActionSpec["about"], readonly string[]>> = {
   event: ["eventId"],
   ticket: ["ticketId", "nftId"],
 };
+
+/** The fields of each action in the order of their names. */
+const IN_ORDER = recordOf(ACTION_NAMES, (action) => acceptedFields(action).toSorted());
+
+/** The names of what is given, and maybe others, in their order. */
+function namesInOrder({ action, given }: Draft): readonly string[] {
+  const own: readonly string[] = IN_ORDER[action];
+  return given.every(({ name }) => own.includes(name)) ? own : given.map(({ name }) => name).sort();
+}
 
 /** Of each field the JSON that says the same as none, and what gives its JSON in one spelling, where it has several. */
 const SPELLINGS: ReadonlyMap<string, Spelling> = new Map(
@@ -130,22 +141,18 @@ interface Spelling {
   readonly canonical: ((json: string) => string) | undefined;
 }
 
-/** The fields in the order of their names. */
-const IN_ORDER = FIELD_NAMES.toSorted();
-
 function contentOf(draft: Draft): string {
   const { about, updates } = actionSpec(draft.action);
-  const strange = draft.given.filter(({ name }) => !isFieldName(name));
-  strange.sort((one, other) => (one.name < other.name ? -1 : 1));
-  const members: string[] = [];
-  for (const given of [...IN_ORDER.map((name) => draft.get(name)), ...strange]) {
-    if (given === undefined || given.value === null || REFERENCES[about].includes(given.name)) continue;
-    const json = jsonOf(given);
-    const spelling = SPELLINGS.get(given.name);
+  let members = "";
+  for (const name of namesInOrder(draft)) {
+    const given = draft.get(name);
+    if (given === undefined || given.value === null || REFERENCES[about].includes(name)) continue;
+    const json = given.json ?? JSON.stringify(given.value);
+    const spelling = SPELLINGS.get(name);
     if (!updates && json === spelling?.none) continue;
-    members.push(memberOf(given.name, spelling?.canonical?.(json) ?? json));
+    members += memberOf(name, spelling?.canonical?.(json) ?? json, members);
   }
-  const content = `{${members.join(",")}}`;
+  const content = `{${members}}`;
   return content.length <= LONGEST_CONTENT ? content : hash("sha256", content, "base64url").slice(0, DIGEST_CHARACTERS);
 }
 

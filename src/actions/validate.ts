@@ -1,7 +1,7 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
-import { type Draft, draftOf, type Given, parsedValue } from "./draft.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, isFieldName, recordOf, relaxingRule } from "./fields.ts";
 import { escapePointer } from "./json.ts";
@@ -60,13 +60,11 @@ export function actionHint(written: unknown): string {
 
 /** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
 export function validateDraft(draft: Draft): readonly ActionProblem[] {
-  const { action } = draft;
   const problems: ActionProblem[] = [];
-  for (const given of draft.given) {
-    const { name, value, fault } = given;
-    if (!TAKEN[action].has(name)) problems.push(strangeField(action, given));
-    if (fault !== undefined) problems.push(faultProblem(action, given, fault));
-    if (value === null && isFieldName(name)) problems.push(...nullProblem(action, name));
+  for (const { name, value, fault } of draft.given) {
+    if (!TAKEN[draft.action].has(name)) problems.push(strangeField(draft, name));
+    if (fault !== undefined) problems.push(faultProblem(draft, name, fault));
+    if (value === null && isFieldName(name)) problems.push(...nullProblem(draft.action, name));
   }
   addMissing(draft, problems);
   return problems.length === 0 ? NONE : problems;
@@ -75,9 +73,9 @@ export function validateDraft(draft: Draft): readonly ActionProblem[] {
 /** What each action takes by its table. */
 const TAKEN = recordOf(ACTION_NAMES, (action): ReadonlySet<string> => new Set(acceptedFields(action)));
 
-function strangeField(action: ActionName, given: Given): ActionProblem {
-  const { name } = given;
-  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...shownOf(given) };
+function strangeField(draft: Draft, name: string): ActionProblem {
+  const { action } = draft;
+  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...shownIn(draft, name) };
   if (!isFieldName(name)) {
     const meant = nearest(name, acceptedFields(action)) ?? nearest(name, FIELD_NAMES);
     const hint = meant === undefined ? "Leave it out." : `Did you mean ${meant}?`;
@@ -106,20 +104,19 @@ function nullProblem(action: ActionName, field: FieldName): readonly ActionProbl
   return [{ rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint }];
 }
 
-function faultProblem(action: ActionName, given: Given, { rule, inside = "", what, hint }: Fault): ActionProblem {
-  const { name: field, text } = given;
-  const isNoId = actionSpec(action).updates && text === "" && rule !== "id-empty";
+function faultProblem(draft: Draft, field: string, { rule, inside = "", what, hint }: Fault): ActionProblem {
+  const isNoId = actionSpec(draft.action).updates && draft.text(field) === "" && rule !== "id-empty";
   return {
     rule,
     field,
     pointer: `/data/${field}${inside}`,
-    ...shownOf(given),
+    ...shownIn(draft, field),
     message: `${field} ${what}.`,
     hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
   };
 }
 
-const shownOf = (given: Given): { value?: string } => shown(given.text ?? parsedValue(given));
+const shownIn = (draft: Draft, name: string): { value?: string } => shown(draft.text(name) ?? draft.value(name));
 
 /** The value as text. What nests too deeply to be written out is a value without a text. */
 function shown(value: unknown): { value?: string } {

@@ -26,10 +26,9 @@ function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!draft.has("orderTime")) problems.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
-  for (const given of draft.given) {
-    const { name, text, value, fault } = given;
+  for (const { name, text, value, fault } of draft.given) {
     if (value === null || !isFieldName(name)) continue;
-    const flaws = flawsIn(name, given);
+    const flaws = flawsIn(draft, name);
     if (flaws.length > 0) problems.push(...flaws.map((flaw) => problemOfFlaw(name, flaw)));
     const isTime = fieldSpec(name).kind === "u64" && fault?.rule !== "field-type";
     if (isTime && text !== undefined) problems.push(...mistakesOfTime(name, text, now));

@@ -1,6 +1,6 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
-import { type Given, parsedValue } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
 import { FORMULA_ERROR, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
@@ -210,14 +210,16 @@ const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
   url: flawInUrl,
   wallet: unseen,
 };
+const finderOf = (field: FieldName): Find | undefined => FINDERS[fieldSpec(field).kind];
+const ATTRIBUTES = "metadataAttributes";
 
 const NONE: readonly Flaw[] = [];
 
-/** What is likely wrong with what is given of a field, be it right or not. */
-export function flawsIn(field: FieldName, given: Given): readonly Flaw[] {
-  if (field === "metadataAttributes") return flawsOfAttributes(given);
-  const find = FINDERS[fieldSpec(field).kind];
-  const { text, fault } = given;
+/** What is likely wrong with a field of a draft that is given, be it right or not. */
+export function flawsIn(draft: Draft, field: FieldName): readonly Flaw[] {
+  if (field === ATTRIBUTES) return flawsOfAttributes(draft);
+  const find = finderOf(field);
+  const { text, fault } = draft.get(field) ?? {};
   if (find === undefined || text === undefined || fault?.rule === "field-type") return NONE;
   const flaw = find(text);
   return flaw === undefined ? NONE : [{ text, ...flaw }];
@@ -227,11 +229,11 @@ export function flawsIn(field: FieldName, given: Given): readonly Flaw[] {
 const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"|\\{\\{|\\$\\{|\\[:`, "u");
 
 /** One flaw of each rule, with the text that it is in. */
-function flawsOfAttributes(given: Given): readonly Flaw[] {
-  const { json } = given;
+function flawsOfAttributes(draft: Draft): readonly Flaw[] {
+  const json = draft.get(ATTRIBUTES)?.json;
   if (json !== undefined && SIMPLE.test(json) && !NO_TEXT_INSIDE.test(json)) return NONE;
   const found = new Map<string, Flaw>();
-  for (const text of textsOfAttributes(parsedValue(given))) {
+  for (const text of textsOfAttributes(draft.value(ATTRIBUTES))) {
     const flaw = flawInWords(text);
     if (flaw !== undefined && !found.has(flaw.rule)) found.set(flaw.rule, { ...flaw, text });
   }

@@ -1,7 +1,7 @@
 /** What the rows of a file show together: what they say of each event, and a rule that makes one ticket of all of them. */
 
 import { type ActionName, actionSpec } from "../actions/actions.ts";
-import { type Draft, jsonOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { placeText } from "../actions/problem.ts";
 import { number, quoted } from "../text.ts";
@@ -32,9 +32,8 @@ export class Events {
   see(eventId: string, draft: Draft, line: number): void {
     const described = this.#described.get(eventId) ?? new Map<string, Said>();
     this.#described.set(eventId, described);
-    for (const given of draft.given) {
-      const { name: field, text } = given;
-      const said = { value: text ?? jsonOf(given), line };
+    for (const { name: field, text } of draft.given) {
+      const said = { value: text ?? draft.json(field), line };
       const first = described.get(field);
       if (first === undefined) described.set(field, said);
       else if (first.value !== said.value) this.#differ(eventId, field, first, said);

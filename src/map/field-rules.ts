@@ -94,12 +94,12 @@ function constantField(
   if (text !== "") put(text, draft, problems);
   const [problem] = problems;
   if (problem !== undefined) throw new MappingError(path, problem.message.replace(/\.$/, ""), problem.hint);
-  const [given] = draft.given;
-  const { fault } = given ?? {};
+  const { fault, text: said } = draft.get(field) ?? {};
   if (fault !== undefined && ACTION_RULES[fault.rule].severity === "error" && !relaxedRules.has(fault.rule))
     throw new MappingError(path, `${JSON.stringify(text)} ${fault.what}`, fault.hint);
-  if (given === undefined || fault !== undefined) return { field, read, fill: filledBy(read, put) };
-  return { field, read, fill: (_scope, ofRow) => ofRow.given.push(given) };
+  if (fault !== undefined || said === undefined) return { field, read, fill: filledBy(read, put) };
+  const json = draft.json(field);
+  return { field, read, fill: (_scope, given) => given.put(field, json, said) };
 }
 
 /** Compiles with the names, and notes in the scope each cell of the id that has a fault of a whole id. */

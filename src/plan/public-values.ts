@@ -1,6 +1,6 @@
 /** What of a file becomes public, by example: a column that holds names is seen before it is written to a blockchain. */
 
-import { type Draft, jsonOf } from "../actions/draft.ts";
+import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, isPublic } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 
@@ -25,8 +25,8 @@ export class PublicValues {
         const text = draft.text(name);
         if (text !== undefined && !this.texts.has(name) && text.trim() !== "") this.texts.set(name, text);
       }
-      const attributes = draft.get("metadataAttributes");
-      if (this.traits.size < MOST_TRAITS && attributes !== undefined) this.#seeTraits(jsonOf(attributes));
+      if (this.traits.size < MOST_TRAITS && draft.get("metadataAttributes") !== undefined)
+        this.#seeTraits(draft.json("metadataAttributes"));
       if (!isItem) continue;
       for (const { name } of draft.given) if (isFieldName(name) && isPublic(name)) this.fields.add(name);
     }
