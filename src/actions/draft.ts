@@ -11,7 +11,7 @@ import { instantIn } from "./times.ts";
 import { zoneOf } from "./zones.ts";
 
 /** What a draft holds of one field, or under a key that is no field's. */
-interface Given {
+export interface Given {
   readonly name: string;
   /** As it is sent; undefined where `value` has it. */
   readonly json: string | undefined;
@@ -74,9 +74,11 @@ export class Draft {
 
   value(name: string): unknown {
     const given = this.get(name);
-    return given?.json === undefined ? given?.value : parseJson(given.json);
+    return given && givenValue(given);
   }
 }
+
+export const givenValue = ({ json, value }: Given): unknown => (json === undefined ? value : parseJson(json));
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "object" && !(value instanceof ExactNumber) ? undefined : String(value);
@@ -93,7 +95,7 @@ export function draftOf(action: ActionName, data: object): Draft {
 
 /** The action as an object. */
 export function itemOf(draft: Draft): Action {
-  const data = Object.fromEntries(draft.given.map(({ name }) => [name, draft.value(name)]));
+  const data = Object.fromEntries(draft.given.map((given) => [given.name, givenValue(given)]));
   return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
 }
 

@@ -1,7 +1,7 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
-import { type Draft, draftOf } from "./draft.ts";
+import { type Draft, draftOf, type Given, givenValue } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, isFieldName, recordOf, relaxingRule } from "./fields.ts";
 import { escapePointer } from "./json.ts";
@@ -61,9 +61,10 @@ export function actionHint(written: unknown): string {
 /** Everything that is wrong with an action: first its fields as they stand in data, then what is not there. */
 export function validateDraft(draft: Draft): readonly ActionProblem[] {
   const problems: ActionProblem[] = [];
-  for (const { name, value, fault } of draft.given) {
-    if (!TAKEN[draft.action].has(name)) problems.push(strangeField(draft, name));
-    if (fault !== undefined) problems.push(faultProblem(draft, name, fault));
+  for (const given of draft.given) {
+    const { name, value, fault } = given;
+    if (!TAKEN[draft.action].has(name)) problems.push(strangeField(draft.action, given));
+    if (fault !== undefined) problems.push(faultProblem(draft.action, given, fault));
     if (value === null && isFieldName(name)) problems.push(...nullProblem(draft.action, name));
   }
   addMissing(draft, problems);
@@ -73,9 +74,9 @@ export function validateDraft(draft: Draft): readonly ActionProblem[] {
 /** What each action takes by its table. */
 const TAKEN = recordOf(ACTION_NAMES, (action): ReadonlySet<string> => new Set(acceptedFields(action)));
 
-function strangeField(draft: Draft, name: string): ActionProblem {
-  const { action } = draft;
-  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...shownIn(draft, name) };
+function strangeField(action: ActionName, given: Given): ActionProblem {
+  const { name } = given;
+  const where = { field: name, pointer: `/data/${escapePointer(name)}`, ...shownOf(given) };
   if (!isFieldName(name)) {
     const meant = nearest(name, acceptedFields(action)) ?? nearest(name, FIELD_NAMES);
     const hint = meant === undefined ? "Leave it out." : `Did you mean ${meant}?`;
@@ -104,19 +105,20 @@ function nullProblem(action: ActionName, field: FieldName): readonly ActionProbl
   return [{ rule: "field-null", field, pointer: `/data/${field}`, value: "null", message, hint }];
 }
 
-function faultProblem(draft: Draft, field: string, { rule, inside = "", what, hint }: Fault): ActionProblem {
-  const isNoId = actionSpec(draft.action).updates && draft.text(field) === "" && rule !== "id-empty";
+function faultProblem(action: ActionName, given: Given, { rule, inside = "", what, hint }: Fault): ActionProblem {
+  const { name: field, text } = given;
+  const isNoId = actionSpec(action).updates && text === "" && rule !== "id-empty";
   return {
     rule,
     field,
     pointer: `/data/${field}${inside}`,
-    ...shownIn(draft, field),
+    ...shownOf(given),
     message: `${field} ${what}.`,
     hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
   };
 }
 
-const shownIn = (draft: Draft, name: string): { value?: string } => shown(draft.text(name) ?? draft.value(name));
+const shownOf = (given: Given): { value?: string } => shown(given.text ?? givenValue(given));
 
 /** The value as text. What nests too deeply to be written out is a value without a text. */
 function shown(value: unknown): { value?: string } {
