@@ -156,17 +156,11 @@ export async function sendFrom(
   const actions = Number(run.actions.new);
   await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
-  using promises = openSeenPromises();
-  let filled: Promise<void> | undefined;
+  using promises = await promisesOf(ledger, run);
   const before = await ledger.counts(run.number);
   const sent = { ...NOTHING_SENT };
   const sending = {
-    ...{ ledger, run: run.number, environment, writePromises, deadline, mostActions: run.mostActions },
-    promises: async () => {
-      filled ??= addEarlier(promises, ledger, run);
-      await filled;
-      return promises;
-    },
+    ...{ ledger, run: run.number, environment, promises, writePromises, deadline, mostActions: run.mostActions },
     ...{ stop: context.stop, abort: context.abort, rejectedBefore: before.rejected },
     happened: counted(context, before, sent),
   };
@@ -178,13 +172,15 @@ export async function sendFrom(
   return { stops, ...sent };
 }
 
-/** Adds the promises that earlier commands were given for this run. */
-async function addEarlier(given: SeenPromises, ledger: Ledger, run: Run): Promise<void> {
+/** The promises that earlier commands were given for this run. */
+async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
+  const given = openSeenPromises();
   for (const { chunk } of await ledger.chunks(run.number, { states: ["answered", "settled"] })) {
     const { items } = await ledger.outcomes(run.number, chunk);
     // Beside the promises, those in what left a doubt that a person has settled: they may be empty, or the same.
     given.note(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
   }
+  return given;
 }
 
 function promiseIn(response = "{}"): string | undefined {

@@ -48,8 +48,8 @@ export interface Sending {
   /** The run's number. */
   readonly run: number;
   readonly environment: ServiceHabits;
-  /** Those that it was given before; asked for when the first answer comes, of a claimed lane before its first request. */
-  readonly promises: () => Promise<SeenPromises>;
+  /** Those that it was given before. */
+  readonly promises: SeenPromises;
   /** Writes the promises of an answered chunk; after it resolves they are on disk, and that is noted. */
   readonly writePromises: (chunk: number) => Promise<void>;
   /** Returns at once. */
@@ -136,15 +136,13 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
   const { notBefore } = way.common;
   if (notBefore > performance.now()) return { stop: (await store(way)) ?? (await waitUntil(way, notBefore)) };
   const { chunk, body } = next;
-  // Where others wait for its end, reading them must not stand between the answer and its storing.
-  if (way.claim !== undefined) await way.promises();
   const asked = instant();
   const { attempt, obstacle, writing } = await intend(way, chunk);
   if (attempt === undefined) return { writing, stop: obstructed(way, obstacle) };
   way.happened({ kind: "chunk sent", chunk, attempt });
   const exchange = await post(way, body, asked);
   crashPoint("answered");
-  const reading = await readingOf(way, exchange, body);
+  const reading = readingOf(way, exchange, body);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
   const { previous, ...concluded } = await noteOutcome(way, made, reading);
   way.previous = previous;
@@ -152,11 +150,10 @@ async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: 
 }
 
 /** What an exchange means. An answer that can't be compared with earlier ones is not lost: a person decides. */
-async function readingOf({ environment, promises }: Way, exchange: Exchange, body: Uint8Array): Promise<Reading> {
+function readingOf({ environment, promises }: Way, exchange: Exchange, body: Uint8Array): Reading {
   try {
-    const seen = await promises();
     // Only now: while requests fly, a lane keeps no more than their bytes.
-    return readExchange(exchange, toBeEchoed(body), environment.retryStatuses, seen);
+    return readExchange(exchange, toBeEchoed(body), environment.retryStatuses, promises);
   } catch (cause) {
     if (exchange.kind !== "answer") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
