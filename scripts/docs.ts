@@ -9,7 +9,7 @@ import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/a
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import type { JsonSchema } from "../src/actions/schemas.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
-import { LOG_EVENTS } from "../src/commands/log-events.ts";
+import { LOG_EVENTS } from "../src/commands/reporter.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
 import { MAPPING_RULES } from "../src/map/rules.ts";
 import { PLAN_RULES } from "../src/plan/rules.ts";

@@ -1,8 +1,7 @@
 /** The commands, one table: what each is called, takes and does. Each is loaded when it is called, so that `--help` stays quick. */
 
 import type { Option } from "commander";
-import type { Context } from "../commands/context.ts";
-import type { Given } from "../commands/options.ts";
+import type { Context, Given } from "../commands/context.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { completionScript } from "./completion.ts";
 import {

@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import type { Given } from "../commands/options.ts";
+import type { Given } from "../commands/context.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
 import { Failure } from "../failure.ts";
 import type { Allowance, Order } from "../plan/plan.ts";

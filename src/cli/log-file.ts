@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { LogEvent } from "../commands/log-events.ts";
+import type { LogEvent } from "../commands/reporter.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanLines, cleanText, escapeUnseen } from "../text.ts";

@@ -2,10 +2,9 @@
 
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import type { Context } from "../commands/context.ts";
-import type { Given } from "../commands/options.ts";
+import { afterRun, type Ended, noteEnd } from "../commands/after.ts";
+import { type Context, type Given, newTrace } from "../commands/context.ts";
 import { failureText } from "../commands/reporter.ts";
-import { keepTrace, newTrace } from "../commands/trace.ts";
 import { EXIT_CODES, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Flags, toOptions } from "./flags.ts";
@@ -68,25 +67,17 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
     if (problem !== undefined) throw problem;
     return spec.run(givenTo(typed), context);
   };
-  const { exitCode, noted, why, failure } = await endOf(call, { terminal, json, ...process_ });
+  const ended = await endOf(call, { terminal, json, ...process_ });
+  const { exitCode, failure } = ended;
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
-  await keepTrace(trace, { command, startedAt, durationMs, exitCode: noted, error: why, version: version() });
-  if (trace.report !== undefined) {
-    const { writeReport } = await import("../commands/write-report.ts");
-    await writeReport(trace.report, { startedAt: new Date(startedAt), exitCode, failure }, context);
-  }
-  const isWatched = metrics !== undefined || trace.environment?.onEnd !== undefined;
+  await noteEnd({ command, startedAt, durationMs, ...ended }, context);
+  const { environment, summary } = trace;
+  const isWatched = metrics !== undefined || environment?.onEnd !== undefined;
   if (isWatched && spec.sends && flags.dryRun !== true) {
-    const ended = {
-      endedAt: new Date().toISOString(),
-      exitCode,
-      document: trace.summary ?? (failure && failureDocument(failure)),
-    };
-    const { afterRun } = await import("../commands/after-run.ts");
-    await afterRun(trace, ended, context, metrics);
+    const document = summary ?? (failure && failureDocument(failure));
+    await afterRun({ environment, summary, exitCode, document }, context, metrics);
   }
-  const { summary } = trace;
   terminal.log(`${command} ends with exit code ${exitCode}`, {
     ...{ event: "command.ended", command, exitCode, durationMs },
     ...{ counts: summary?.actions, next: summary?.next ?? undefined },
@@ -96,34 +87,26 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   return exitCode;
 }
 
-interface Ended {
-  readonly exitCode: number;
-  /** What the ledger notes: not 0 where only the reader of the output is gone. */
-  readonly noted: number;
-  /** Why it failed, for the ledger and for people. */
-  readonly why?: string | undefined;
-  readonly failure?: Explained;
-}
-
 /** Calls the command, and shows what it throws. */
 async function endOf(
   call: () => Promise<number>,
   { terminal, json, stop, explain }: { terminal: Terminal; json: boolean } & Pick<Process, "stop" | "explain">,
-): Promise<Ended> {
+): Promise<Pick<Ended, "exitCode" | "noted" | "error"> & { readonly failure: Explained | undefined }> {
   try {
     const exitCode = await call();
-    return { exitCode, noted: exitCode };
+    return { exitCode, noted: exitCode, error: undefined, failure: undefined };
   } catch (thrown) {
     const failure = firstThrown(thrown);
     const explained = await explain(failure);
-    const why = whyFailed(failure, stop);
+    const error = whyFailed(failure, stop);
     terminal.progress(undefined);
-    if (explained === undefined) return { exitCode: EXIT_CODES.ok, noted: EXIT_CODES.internal, why };
+    if (explained === undefined)
+      return { exitCode: EXIT_CODES.ok, noted: EXIT_CODES.internal, error, failure: undefined };
     const { code, exitCode } = explained;
     terminal.error(failureText(explained), { event: "failure", code, exitCode });
     // A program that reads the document should find one, whatever happened.
     if (json && failure instanceof Failure) terminal.document(failureDocument(explained));
-    return { exitCode, noted: exitCode, why, failure: explained };
+    return { exitCode, noted: exitCode, error, failure: explained };
   }
 }
 

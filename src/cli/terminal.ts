@@ -3,8 +3,7 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import type { LogEvent } from "../commands/log-events.ts";
-import type { Messages, Reporter } from "../commands/reporter.ts";
+import type { LogEvent, Messages, Reporter } from "../commands/reporter.ts";
 import { cleanLines, escapeUnseen } from "../text.ts";
 import type { LogFile, LogLevel, Place } from "./log-file.ts";
 import { describeProgress, type Pace, paceFrom } from "./progress-line.ts";

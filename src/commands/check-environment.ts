@@ -11,8 +11,8 @@ import type { Exchange } from "../send/exchange.ts";
 import { readStatus } from "../send/status-answer.ts";
 import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
+import { openSettings } from "./core.ts";
 import type { EnvOptions } from "./env.ts";
-import { openSettings } from "./run-context.ts";
 import { type Fact, inPairs } from "./table.ts";
 
 /** Exit 5 where authentication failed, 7 where the service can't be reached. */

@@ -1,9 +1,60 @@
-import type { Writable } from "node:stream";
-import type { RunContext } from "../run/context.ts";
-import type { Reporter } from "./reporter.ts";
-import type { Trace } from "./trace.ts";
+/** What every command gets: what was typed for it, its surroundings, and a trace to fill in. */
 
-/** What every command gets from the process. */
+import type { Writable } from "node:stream";
+import type { ActionName } from "../actions/actions.ts";
+import type { Environment } from "../config/environment.ts";
+import type { Allowance, Order } from "../plan/plan.ts";
+import type { RunContext } from "../run/context.ts";
+import type { CheckedInput } from "../run/progress.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
+import type { RunEnd, Summary } from "../run/summary.ts";
+import type { UnderstoodInput } from "../run/understood.ts";
+import type { Reporter } from "./reporter.ts";
+
+/** Flags without a value. */
+type Switch =
+  | ("quiet" | "verbose" | "json" | "dryRun" | "resend" | "adopt" | "publish" | "moveAside" | "yes")
+  | ("untilIdle" | "sent" | "notSent" | "abandon" | "pause" | "follow" | "trust" | "reset")
+  | ("remote" | "check" | "all");
+
+type Text = "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log" | "faults";
+
+type Whole = "limit" | "chunk" | "first" | "port";
+
+/** Each flag and argument by its name, as src/cli/ declares it. */
+export interface Given
+  extends EnvironmentOptions,
+    Readonly<Partial<Record<Switch, boolean | undefined>>>,
+    Readonly<Partial<Record<Text, string | undefined>>>,
+    Readonly<Partial<Record<Whole, number | undefined>>> {
+  /** The arguments, by their names. */
+  readonly files: readonly string[];
+  readonly run: string | undefined;
+  readonly name: string | undefined;
+  readonly id: string;
+  /** Commands that read input have one. */
+  readonly order?: Order;
+  readonly action?: ActionName | undefined;
+  readonly maxInvalid?: Allowance | undefined;
+  /** `true`: as many rows as is usual. */
+  readonly preview?: number | true | undefined;
+  readonly import?: readonly string[] | undefined;
+  /** What follows is in milliseconds. */
+  readonly maxDuration?: number | undefined;
+  readonly maxAge?: number | undefined;
+  readonly waitLock: number;
+  readonly olderThan: number;
+}
+
+/** What one command reads of it. */
+export type Options<Name extends keyof Given> = Pick<Given, Name | keyof EnvironmentOptions>;
+
+/** The options of a command that checks input. */
+export type InputOptions = Options<
+  "files" | "action" | "source" | "format" | "encoding" | "limit" | "order" | "maxInvalid" | "json"
+>;
+
+/** The surroundings of a command. */
 export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now" | "stop" | "abort"> {
   readonly stdout: Writable;
   readonly reporter: Reporter;
@@ -15,3 +66,27 @@ export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now
   /** The program's version. */
   readonly version: () => string;
 }
+
+/** What a command did, filled in as it goes. Once its exit code is known, the ledger's note and the report are made of it. */
+export interface Trace {
+  /** Whether the ledger remembers the command. Those that only look leave nothing, so that a monitor may call them often. */
+  isKept: boolean;
+  /** Undefined as long as no environment is named or used. */
+  environment?: Environment;
+  files: readonly string[];
+  /** The run that the command is about, or sends just now. */
+  run?: string | undefined;
+  /** The result of a command that sends. */
+  summary?: Summary;
+  /** Where a page about it is to be written. */
+  report?: string;
+  /** How the files were understood, and what was found in them. */
+  understood: readonly UnderstoodInput[];
+  checked?: CheckedInput;
+  /** How the last run ended that was carried out. */
+  end?: RunEnd;
+  /** Digests of warnings that the ledger is to remember once they are printed. */
+  readonly reported: string[];
+}
+
+export const newTrace = (): Trace => ({ isKept: false, files: [], understood: [], reported: [] });

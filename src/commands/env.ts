@@ -15,12 +15,10 @@ import { defaultOutput } from "../run/outputs.ts";
 import { configOf, conflictOf, trustConfig as trust } from "../run/settings.ts";
 import { proxyOf } from "../send/proxy.ts";
 import { cleanText, displayPath } from "../text.ts";
-import type { Context } from "./context.ts";
-import { localTimes } from "./local-time.ts";
-import type { Options } from "./options.ts";
+import type { Context, Options } from "./context.ts";
+import { describeHolding, localTimes } from "./describe.ts";
 import { sayFailure } from "./reporter.ts";
 import { type Fact, inPairs } from "./table.ts";
-import { describeHolding } from "./words.ts";
 
 /** `name`: the environment to show; without it the one that would be used, and the list of all. */
 export type EnvOptions = Options<"name" | "json">;

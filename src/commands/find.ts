@@ -12,15 +12,11 @@ import { findLedgerOf } from "../run/ledger-of.ts";
 import { lostRunsOf } from "../run/lost-ledger.ts";
 import { cleanText, masked, quoted } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import type { Context } from "./context.ts";
-import { localTimes } from "./local-time.ts";
-import type { Options } from "./options.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import { describeSettlement, fieldsText, localTimes, sayNeverSent } from "./describe.ts";
 import { sayFailure } from "./reporter.ts";
-import { openSettings } from "./run-context.ts";
-import { fieldsText } from "./shown-fields.ts";
-import { describeSettlement } from "./summary.ts";
 import { columnsOf, layOut } from "./table.ts";
-import { sayNeverSent } from "./words.ts";
 
 /** Exit 4 where nothing was found. */
 export async function find(options: Options<"id" | "json">, context: Context): Promise<number> {

@@ -6,9 +6,9 @@ import type { Summary } from "../run/summary.ts";
 import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
+import { describeBack, describeRows } from "./describe.ts";
 import { sayProblems, saySkipped } from "./problems.ts";
 import type { Messages, Reporter } from "./reporter.ts";
-import { describeBack, describeRows } from "./summary.ts";
 
 /** What is known of an input: all of it is shown where nothing is. */
 type Known = ReadonlySet<string>;

@@ -9,12 +9,11 @@ import type { CheckedInput } from "../run/progress.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";
-import type { Context } from "./context.ts";
+import type { Context, Given, InputOptions } from "./context.ts";
+import { describeBack, describeRows } from "./describe.ts";
 import { sayPending } from "./input-words.ts";
-import type { Given, InputOptions } from "./options.ts";
 import { createPreview, describePreview, type PreviewDocument } from "./preview.ts";
 import { sayProblems, saySkipped } from "./problems.ts";
-import { describeBack, describeRows } from "./summary.ts";
 import { checkInput } from "./validate.ts";
 
 /** `output`: without it, or `-`, the actions go to standard output. `preview`: then they are written only to a file. */

@@ -11,9 +11,8 @@ import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { cleanText, number } from "../text.ts";
+import { describeBack, textOf } from "./describe.ts";
 import { shownIf } from "./problems.ts";
-import { textOf } from "./shown-fields.ts";
-import { describeBack } from "./summary.ts";
 import { type Fact, inPairs } from "./table.ts";
 
 /** Watches the rows on their way through the mapping. */

@@ -5,9 +5,8 @@ import { EXIT_CODES } from "../failure.ts";
 import { knownLedgerOf } from "../run/lost-ledger.ts";
 import { openSession } from "../run/session.ts";
 import { count } from "../text.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
 
 export async function prune(options: Options<"olderThan" | "waitLock" | "json">, context: Context): Promise<number> {
   const { reporter, cwd, trace } = context;

@@ -6,10 +6,9 @@ import { askAboutPromises, type RemoteStatus } from "../run/remote-status.ts";
 import type { AskStop } from "../send/ask-statuses.ts";
 import { FAILED_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import { cleanText, count, number } from "../text.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
-import { describeAnswer, describeAuthentication, describeUnreachable } from "./service-words.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import { describeAnswer, describeAuthentication, describeUnreachable } from "./run-end.ts";
 import { columnsOf, layOut } from "./table.ts";
 
 /**

@@ -8,9 +8,9 @@ import type { UnderstoodInput } from "../run/understood.ts";
 import { cleanText, count, number } from "../text.ts";
 import type { Block, Group, Section } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
+import { chunkNumber } from "./describe.ts";
 import { describeFile, describePublished } from "./input-words.ts";
 import { partsOf } from "./problems.ts";
-import { chunkNumber } from "./summary.ts";
 import type { Fact } from "./table.ts";
 
 type Sections = readonly Section[];

@@ -2,20 +2,22 @@
 
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import { EXIT_CODES, type Failure } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { resultsCommand } from "../next-command.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { Summary } from "../run/summary.ts";
 import { displayPath, durationText, number } from "../text.ts";
+import { writeWhole } from "../write/output-file.ts";
+import { reportPage } from "../write/report/page.ts";
 import type { Report, Tile, Tone, Verdict } from "../write/report/report.ts";
-import type { Context } from "./context.ts";
-import { localTime, localTimes } from "./local-time.ts";
+import type { Context, Trace } from "./context.ts";
+import { describeActions, describeRows, localTime, localTimes } from "./describe.ts";
 import { aboutSection, doubtSection, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { describeStop, leadTo } from "./run-end.ts";
-import { describeActions, describeRows } from "./summary.ts";
-import type { Trace } from "./trace.ts";
 
-export interface Ended {
-  readonly startedAt: Date;
+/** How a stream ended. */
+interface Ended {
+  readonly startedAt: string;
   readonly exitCode: number;
   /** Why it failed, and what to do. */
   readonly failure: Pick<Failure, "message" | "hint"> | undefined;
@@ -24,35 +26,53 @@ export interface Ended {
 /** What is known of a command or a run. */
 interface Subject extends Pick<Trace, "environment" | "summary" | "checked" | "understood" | "end"> {
   readonly what: string;
-  readonly startedAt: Date;
+  readonly startedAt: string;
   readonly exitCode: number | undefined;
   readonly failure: Ended["failure"];
   readonly tookMs: number | undefined;
   readonly figures: RunFigures | undefined;
 }
 
-/** What a stream was asked, and did. */
-export async function streamReport(ended: Ended, context: Context): Promise<Report> {
-  const { trace } = context;
-  const { environment, summary } = trace;
+/** Writes the page that `--report` of a stream asks for. Where that fails it is a warning: the exit code is the command's. */
+export async function writeStreamReport(path: string, ended: Ended, context: Context): Promise<void> {
+  const { reporter, cwd, trace } = context;
+  const { summary, environment } = trace;
   const run = summary?.run ?? undefined;
-  const figures = run && environment ? await runFigures(context, environment, run) : undefined;
-  const tookMs = Date.now() - ended.startedAt.getTime();
-  return reportOf({ ...trace, ...ended, what: "tickets stream", tookMs, figures }, context);
+  try {
+    const figures = run && environment ? await runFigures(context, environment, run) : undefined;
+    const tookMs = Date.now() - Date.parse(ended.startedAt);
+    await writePage(path, { ...trace, ...ended, what: "tickets stream", tookMs, figures }, context);
+    reporter.info(`Report: ${displayPath(path, cwd)}`);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    reporter.warn(`The report was not written. ${cause.message} The command's result is not affected.`);
+    if (run !== undefined && environment !== undefined)
+      reporter.info(`To write it: ${resultsCommand(environment, run, "--report", "FILE.html")}`);
+  }
 }
 
-/** What the ledger knows of a run. */
-export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
-  const { run, summary } = figures;
+/** Writes a page about one run, as the ledger knows it. @param run undefined: the only open one, else the last. */
+export async function writeRunReport(
+  path: string,
+  run: string | undefined,
+  environment: Environment,
+  context: Context,
+): Promise<void> {
+  const figures = await runFigures(context, environment, run);
+  const { summary } = figures;
   const subject: Subject = {
     ...{ environment, summary, figures, understood: [], failure: undefined },
-    what: `run ${run.run} as the ledger has it`,
-    startedAt: new Date(run.createdAt),
-    exitCode: run.exitCode,
-    tookMs: run.endedAt === undefined ? undefined : summary.durationMs,
+    what: `run ${figures.run.run} as the ledger has it`,
+    startedAt: figures.run.createdAt,
+    exitCode: figures.run.exitCode,
+    tookMs: figures.run.endedAt === undefined ? undefined : summary.durationMs,
   };
-  return reportOf(subject, context);
+  await writePage(path, subject, context);
+  context.reporter.info(`Report of run ${figures.run.run}: ${displayPath(path, context.cwd)}`);
 }
+
+const writePage = (path: string, subject: Subject, context: Context): Promise<void> =>
+  writeWhole(path, reportPage(reportOf(subject, context)));
 
 function reportOf(subject: Subject, context: Context): Report {
   const { environment, summary, checked, understood, end, figures, failure, startedAt, exitCode, tookMs } = subject;

@@ -14,11 +14,10 @@ import { cleanText, count, displayPath } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import { describeActions, listOf } from "./describe.ts";
 import { failureText, sayFailure } from "./reporter.ts";
-import { openSettings } from "./run-context.ts";
-import { describeActions, listOf } from "./summary.ts";
 
 /** With `report`, promises are written only to a file that is named. */
 type ResultsOptions = Options<"run" | "all" | "output" | "report">;
@@ -31,17 +30,12 @@ export async function results(options: ResultsOptions, context: Context): Promis
   return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
 }
 
-/** Writes a page about one run, as the ledger knows it. */
 async function reportRun(file: string, options: ResultsOptions, context: Context): Promise<void> {
-  const { cwd, reporter } = context;
-  const { reportPath, runFigures } = await import("../run/report.ts");
-  const { runReport } = await import("./report.ts");
-  const { reportPage } = await import("../write/report/page.ts");
+  const { reportPath } = await import("../run/report.ts");
+  const { writeRunReport } = await import("./report.ts");
   const path = await reportPath(context, file, { output: options.output, isToSend: false });
   const { environment } = await openSettings(context, options, "any");
-  const figures = await runFigures(context, environment, options.run);
-  await writeWhole(path, reportPage(runReport(figures, environment, context)));
-  reporter.info(`Report of run ${figures.run.run}: ${displayPath(path, cwd)}`);
+  await writeRunReport(path, options.run, environment, context);
 }
 
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {

@@ -2,10 +2,9 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { resume as resumeRun } from "../run/resume.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
-import { endSending } from "./trace.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import { endSending } from "./run-end.ts";
 
 type ResumeOptions = Options<"run" | "maxDuration" | "waitLock" | "json">;
 

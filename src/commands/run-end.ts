@@ -1,16 +1,32 @@
-/** The words of a run's end: why it stopped, what it came to, and what to do next. */
+/** The end of a run: why it stopped, what it came to, and what to do next. */
 
 import { placeText } from "../actions/problem.ts";
+import { describeKeySource } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk, RunInput } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd, type Summary } from "../run/summary.ts";
+import { isProxyAsking, proxyOf } from "../send/proxy.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import type { Context } from "./context.ts";
-import type { LogEvent } from "./log-events.ts";
-import { describeAuthentication, describeUnreachable } from "./service-words.ts";
-import { chunkNumber, describeActions, describeUnsentRows } from "./summary.ts";
+import type { Context, Given } from "./context.ts";
+import { chunkNumber, describeActions, describeUnsentRows } from "./describe.ts";
+import type { LogEvent } from "./reporter.ts";
+
+/** The end of a command that sends. Returns its exit code. */
+export function endSending(
+  summary: Summary,
+  environment: Environment,
+  { json }: Pick<Given, "json">,
+  { reporter, trace }: Pick<Context, "reporter" | "trace">,
+): number {
+  trace.summary = summary;
+  trace.run = summary.run ?? undefined;
+  if (json) reporter.document(summary);
+  if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
+  return summary.exitCode;
+}
 
 /** Says how a run ended, lane by lane. */
 export function sayRunEnd(end: RunEnd, context: Context): void {
@@ -164,4 +180,35 @@ export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Sto
   const isToFix = hasUnsentRows(rows) || actions.rejected + actions.notSent > 0 || actions.unclear === 0;
   if (isToFix) return NEXT.finished;
   return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
+}
+
+/** The gateway's plain answer to a wrong key; any other is shown, without blaming the key. */
+const FORBIDDEN = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/;
+
+export function describeAuthentication(
+  { name, keySource }: Environment,
+  { detail, body }: { readonly detail: string; readonly body: string },
+): string {
+  const failed = `Authentication failed (${detail}): ${name} did not accept`;
+  const key = describeKeySource(keySource);
+  return FORBIDDEN.test(body)
+    ? `${failed} the key from ${key}.`
+    : `${failed} the request; the key came from ${key}. ${describeAnswer(body)}`;
+}
+
+export const describeAnswer = (body: string): string => `The answer was: ${cleanText(body, 500) || "(empty)"}.`;
+
+/** @param tookNothing what it did where it answered, with nothing but a request to come back later. */
+export function describeUnreachable(
+  environment: Environment,
+  env: NodeJS.ProcessEnv,
+  { reached, attempts, detail }: { readonly reached: boolean; readonly attempts: number; readonly detail: string },
+  tookNothing: string,
+): string {
+  const proxy = proxyOf(environment, env)?.shown;
+  if (isProxyAsking(detail))
+    return `The proxy ${proxy ?? ""} asks for a user name and password (407), and was not tried again. Put them into HTTPS_PROXY (http://user:password@host:port), or bypass the proxy with NO_PROXY.`;
+  const service = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
+  const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
+  return `${reached ? `${service} ${tookNothing}` : `Could not reach ${service}`}${through} after ${count(attempts, "attempt")} (${cleanText(detail, 200)}).`;
 }

@@ -14,9 +14,8 @@ import { startSandbox } from "../sandbox/server.ts";
 import { findKey } from "../sandbox/service-key.ts";
 import { closeState } from "../sandbox/state.ts";
 import { cleanText, count } from "../text.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
 
 const DEFAULT_PORT = 4010;
 

@@ -9,14 +9,20 @@ import { decideChunkCommand, settleCommand, statusCommand } from "../next-comman
 import type { AskedAction, Question } from "../run/runs.ts";
 import { type SettledChunk, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { cleanText, count, number } from "../text.ts";
-import type { Context } from "./context.ts";
-import { localTimes } from "./local-time.ts";
-import type { Options } from "./options.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import {
+  chunkNumber,
+  describeActions,
+  describeSettlement,
+  fieldsText,
+  idsOf,
+  listOf,
+  localTimes,
+  shownFields,
+} from "./describe.ts";
 import type { Reporter } from "./reporter.ts";
-import { openSettings } from "./run-context.ts";
 import { sayNext, sayRejects } from "./run-end.ts";
-import { fieldsText, idsOf, shownFields } from "./shown-fields.ts";
-import { chunkNumber, describeActions, describeSettlement, listOf } from "./summary.ts";
 
 type SettleOptions = Options<"run" | "chunk" | "first" | "reason" | "yes" | "waitLock" | "json"> &
   Pick<SettleSettings, "decision">;

@@ -12,16 +12,21 @@ import { actionsOfChunk, detailsOf, namedRun, type RunDetails, type RunStatus } 
 import { endedAt, isThere, isUnfinished, status as lookUp, type Status, waitsForPerson } from "../run/status.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { andMore, cleanText, count, displayPath, durationText, number } from "../text.ts";
-import type { Context } from "./context.ts";
-import { localTimes } from "./local-time.ts";
-import type { Options } from "./options.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
+import {
+  chunkNumber,
+  describeActions,
+  describeHolding,
+  describeRows,
+  describeSettlement,
+  localTimes,
+  sayNeverSent,
+  shownFields,
+} from "./describe.ts";
 import { sayFailure } from "./reporter.ts";
-import { openSettings } from "./run-context.ts";
 import { leadTo, sayNext } from "./run-end.ts";
-import { shownFields } from "./shown-fields.ts";
-import { chunkNumber, describeActions, describeRows, describeSettlement } from "./summary.ts";
 import { columnsOf, type Fact, inPairs, layOut } from "./table.ts";
-import { describeHolding, sayNeverSent } from "./words.ts";
 
 /** `maxAge`: an older last success, or none, is exit 4. */
 type StatusOptions = Options<"run" | "chunk" | "maxAge" | "metrics" | "json">;

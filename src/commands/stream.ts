@@ -5,12 +5,10 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { resultsCommand, workCommand } from "../next-command.ts";
 import { dryRun as dryRunOf, type StreamResult, stream as streamInput } from "../run/stream.ts";
 import { count, displayPath, number } from "../text.ts";
-import type { Context } from "./context.ts";
+import type { Context, InputOptions, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
 import { sayNothingSent } from "./input-words.ts";
-import type { InputOptions, Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
-import { sayNext, sayRejects } from "./run-end.ts";
-import { endSending } from "./trace.ts";
+import { endSending, sayNext, sayRejects } from "./run-end.ts";
 
 type StreamOptions = InputOptions &
   Options<

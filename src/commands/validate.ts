@@ -6,11 +6,10 @@ import type { CheckedInput } from "../run/progress.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { plan as planInput } from "../run/validate.ts";
 import { count } from "../text.ts";
-import type { Context } from "./context.ts";
-import type { InputOptions } from "./options.ts";
+import type { Context, InputOptions } from "./context.ts";
+import { runContextOf } from "./core.ts";
+import { describeRows } from "./describe.ts";
 import { sayProblems, saySkipped } from "./problems.ts";
-import { runContextOf } from "./run-context.ts";
-import { describeRows } from "./summary.ts";
 
 export async function validate(options: InputOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;

@@ -2,20 +2,17 @@
 
 import { type WorkSettings, work as workOnRuns } from "../run/work.ts";
 import { count, number } from "../text.ts";
-import { afterRun } from "./after-run.ts";
-import type { Context } from "./context.ts";
-import type { Options } from "./options.ts";
-import { openSettings } from "./run-context.ts";
+import { afterRun } from "./after.ts";
+import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
 
 type WorkOptions = Options<"untilIdle" | "maxDuration" | "metrics" | "json">;
 
 export async function work(options: WorkOptions, context: Context): Promise<number> {
   const { reporter } = context;
   const { core, environment } = await openSettings(context, options);
-  const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
-    const end = { endedAt: new Date().toISOString(), exitCode, document: summary };
-    return afterRun({ environment, summary }, end, context, options.metrics);
-  };
+  const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) =>
+    afterRun({ environment, summary, exitCode, document: summary }, context, options.metrics);
   const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {
     ...{ ...options, environment, onRunEnd },
     untilIdle: options.untilIdle === true,

@@ -9,22 +9,21 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { checkEnvironment } from "../../src/commands/check-environment.ts";
-import type { Context } from "../../src/commands/context.ts";
+import { type Context, newTrace } from "../../src/commands/context.ts";
 import { showEnvironment, trustConfig } from "../../src/commands/env.ts";
 import { find } from "../../src/commands/find.ts";
 import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
 import { prune } from "../../src/commands/prune.ts";
 import { remoteStatus } from "../../src/commands/remote-status.ts";
+import { writeStreamReport } from "../../src/commands/report.ts";
 import { importResults, results } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { serveSandbox } from "../../src/commands/sandbox.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { stream } from "../../src/commands/stream.ts";
-import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
-import { writeReport } from "../../src/commands/write-report.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import type { WorkUnderWay } from "../../src/run/progress.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
@@ -267,10 +266,10 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
 
 /** Runs a command as the process boundary does: a failure becomes its exit code. */
 export async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
-  const startedAt = new Date();
+  const startedAt = new Date().toISOString();
   const ended = async (exitCode: number, failure: Failure | undefined): Promise<number> => {
     const path = context.trace.report;
-    if (path !== undefined) await writeReport(path, { startedAt, exitCode, failure }, context);
+    if (path !== undefined) await writeStreamReport(path, { startedAt, exitCode, failure }, context);
     return exitCode;
   };
   try {

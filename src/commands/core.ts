@@ -1,20 +1,55 @@
-/** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
+/** The core as a command uses it: with the settings of an environment, a sandbox, and words for what happens. */
 
 import { displayOrigin } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import type { LockHolder } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
+import type { BuiltInService, RunContext } from "../run/context.ts";
+import { sandboxStatePath } from "../run/ledger-of.ts";
 import type { Progress, RunEvent } from "../run/progress.ts";
+import { type EnvironmentOptions, loadSettings, type Settings } from "../run/settings.ts";
 import { proxyOf } from "../send/proxy.ts";
 import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { Context } from "./context.ts";
+import { describeHolding, listOf, localTime } from "./describe.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
-import { localTime } from "./local-time.ts";
 import { sayRunEnd, sayStops } from "./run-end.ts";
-import { listOf } from "./summary.ts";
 
+/**
+ * The core, and the config and environment that a command is for.
+ *
+ * @param ledgers "any" for a command that reads a ledger or repairs it, even where there is a second one of the same service.
+ */
+export async function openSettings(
+  context: Context,
+  options: EnvironmentOptions,
+  ledgers?: "any",
+): Promise<Settings & { readonly core: RunContext }> {
+  const core = runContextOf(context);
+  return { core, ...(await loadSettings(core, options, ledgers)) };
+}
+
+export function runContextOf(context: Context): RunContext {
+  const { stdout, isStdoutTaken } = context;
+  return {
+    ...context,
+    promisesTo: isStdoutTaken ? undefined : stdout,
+    openSandbox: (environment) => startBuiltIn(environment, context),
+    progress: progressOf(context),
+  };
+}
+
+/** The sandbox inside the command; its state stays between commands. */
+async function startBuiltIn(environment: Environment, { reporter }: Context): Promise<BuiltInService> {
+  const { startSandbox } = await import("../sandbox/server.ts");
+  return startSandbox({
+    engine: { path: sandboxStatePath(environment), accept: environment.accept },
+    onError: (error) => reporter.error(`The sandbox could not answer a request: ${cleanText(String(error), 300)}`),
+  });
+}
+
+/** What is said of each kind of event. */
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
 };
@@ -145,7 +180,7 @@ function describeElsewhere(why: WhyElsewhere, cwd: string): string {
 }
 
 /** What the core reports, in the words of a command. */
-export function progressOf(context: Context): Progress {
+function progressOf(context: Context): Progress {
   return {
     happened: (event) => {
       // Each entry takes the event of its own kind, which the compiler can't follow through the table.
@@ -154,16 +189,4 @@ export function progressOf(context: Context): Progress {
     },
     advanced: context.reporter.progress,
   };
-}
-
-/** Where there is no ledger, nothing was sent from this machine. */
-export const sayNeverSent = (environment: Environment, { reporter, cwd }: Pick<Context, "reporter" | "cwd">): void =>
-  reporter.info(
-    `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
-  );
-
-/** `process 4711 on db2 since 28 Nov 03:00: tickets stream` */
-export function describeHolding({ pid, host, since, command }: LockHolder, time: (at: string) => string): string {
-  const where = host === undefined ? "" : ` on ${cleanText(host, 100)}`;
-  return `process ${pid}${where} since ${time(since)}: ${cleanText(command, 200)}`;
 }

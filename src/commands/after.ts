@@ -1,25 +1,64 @@
-/** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
+/**
+ * What follows a command once its exit code is known: its note in the ledger, its report, metrics, and the user's own
+ * program. None of it changes how the command ended.
+ */
 
+import { hostname } from "node:os";
 import { describeProgram } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
-import { runProgram } from "../config/program.ts";
 import { Failure } from "../failure.ts";
+import type { Invocation } from "../ledger/ledger.ts";
+import { noteInvocationOf } from "../run/ledger-of.ts";
+import { userName } from "../run/session.ts";
+import { status } from "../run/status.ts";
+import type { Summary } from "../run/summary.ts";
 import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
-import type { Trace } from "./trace.ts";
 
-/** How a command that sends ended. */
-export interface Ended {
-  readonly endedAt: string;
+/** How a command ended. */
+export interface Ended extends Pick<Invocation, "command" | "startedAt" | "durationMs" | "error"> {
+  readonly exitCode: number;
+  /** What the ledger notes: not 0 where only the reader of the output is gone. */
+  readonly noted: number;
+  readonly failure: Pick<Failure, "message" | "hint"> | undefined;
+}
+
+/** Writes the note and the report of a command. Never throws. */
+export async function noteEnd(ended: Ended, context: Context): Promise<void> {
+  const { environment, files, run, summary, isKept, reported, report } = context.trace;
+  const { command, startedAt, durationMs, noted, error } = ended;
+  if (environment !== undefined && isKept) {
+    const invocation: Invocation = {
+      ...{ command, startedAt, durationMs, run, exitCode: noted, version: context.version() },
+      files: files.map((file) => cleanText(file, 1000)),
+      error: error === undefined ? undefined : cleanText(error, 1000),
+      counts: summary && countsOf(summary),
+      ...{ host: hostname(), who: userName() },
+    };
+    // A command that broke off may not have printed them.
+    await noteInvocationOf(environment, invocation, error === undefined ? reported : []);
+  }
+  if (report === undefined) return;
+  const { writeStreamReport } = await import("./report.ts");
+  await writeStreamReport(report, ended, context);
+}
+
+const countsOf = ({ rows, actions, problems }: Summary) => ({
+  ...{ rows: { ...rows }, actions: { ...actions }, problems: { ...problems } },
+});
+
+/** What is known of a run that ended. */
+interface RunEnded {
+  readonly environment?: Environment | undefined;
+  readonly summary?: Summary | undefined;
   readonly exitCode: number;
   /** What `--json` prints; undefined where there was nothing to do. */
   readonly document: object | undefined;
 }
 
-/** Never throws: what goes wrong is a warning. */
+/** Writes the metrics and runs `onEnd`. Never throws: what goes wrong is a warning. */
 export async function afterRun(
-  { environment, summary }: Pick<Trace, "environment" | "summary">,
-  { endedAt, exitCode, document }: Ended,
+  { environment, summary, exitCode, document }: RunEnded,
   { reporter, cwd, env, abort }: Pick<Context, "reporter" | "cwd" | "env" | "abort">,
   metricsFile: string | undefined,
 ): Promise<void> {
@@ -27,10 +66,8 @@ export async function afterRun(
     reporter.warn("The metrics were not written, because no environment was chosen.");
   if (environment === undefined) return;
   if (metricsFile !== undefined) {
-    const [{ status }, { metricsOf, writeMetrics }] = await Promise.all([
-      import("../run/status.ts"),
-      import("./metrics-file.ts"),
-    ]);
+    const endedAt = new Date().toISOString();
+    const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
     // What a ledger that can't be read would say is not known.
     const found = await status({ cwd }, environment, 0).catch((cause: unknown) => {
       if (cause instanceof Failure) return undefined;
@@ -71,6 +108,7 @@ export async function runOnEnd(
 ): Promise<string | undefined> {
   const { onEnd } = environment;
   if (onEnd === undefined) return undefined;
+  const { runProgram } = await import("../config/program.ts");
   const ended = await runProgram(onEnd, {
     env: { ...withoutKeys(env, environment), TICKETS_EXIT_CODE: String(exitCode) },
     input: `${JSON.stringify(document)}\n`,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runOnEnd, withoutKeys } from "../../../src/commands/after-run.ts";
+import { runOnEnd, withoutKeys } from "../../../src/commands/after.ts";
 import { openFolder } from "../../support/folder.ts";
 
 const NEVER = new AbortController().signal;
