@@ -1,8 +1,7 @@
 /** `man/tickets.1`, made of the program that `--help` is made of. `npm run generate` writes it, a test pins it. */
 
 import type { Argument, Command, Option } from "commander";
-import { examplesOf, noteOf } from "../src/cli/help.ts";
-import { buildProgram } from "../src/cli/program.ts";
+import { buildProgram, examplesOf, noteOf } from "../src/cli/program.ts";
 import { version } from "../src/cli/version.ts";
 
 /** An option that so many commands have, with the same words, is reported once for all of them. */

@@ -1,6 +1,6 @@
 /** A terminal session as a page shows it, drawn as SVG. */
 
-import { wrapLines } from "../src/cli/wrap.ts";
+import { wrapLines } from "../src/commands/layout.ts";
 
 const COLUMNS = 100;
 /** In pixels. Every line is as long as its characters are many, whichever monospaced font the reader has. */

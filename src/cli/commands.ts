@@ -3,7 +3,6 @@
 import type { Option } from "commander";
 import type { Context, Given } from "../commands/context.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { completionScript } from "./completion.ts";
 import {
   DECISIONS,
   decisionOf,
@@ -293,8 +292,30 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     flags: WORDS,
     examples: ["tickets completion > ~/.local/share/bash-completion/completions/tickets"],
     run: async (_given, { reporter }) => {
-      reporter.out(completionScript(COMMANDS));
+      reporter.out(completionScript());
       return EXIT_CODES.ok;
     },
   },
 };
+
+/** Completes commands and flags as the table has them, and files elsewhere. zsh takes it too. */
+export function completionScript(): string {
+  const cases = Object.entries(COMMANDS).map(([name, { flags }]) => {
+    const words = [...flags.map(({ long }) => long), "--help"].join(" ");
+    return `      ${name}) words="${words}" ;;`;
+  });
+  return `# Completion of tickets. In ~/.bashrc: source <(tickets completion)
+_tickets() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" words="${Object.keys(COMMANDS).join(" ")} --help --version"
+  if [ "$COMP_CWORD" -gt 1 ]; then
+    case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+      *) words="" ;;
+    esac
+  fi
+  COMPREPLY=()
+  [ "$COMP_CWORD" -gt 1 ] && [ -z "$cur" ] || COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _tickets tickets
+`;
+}

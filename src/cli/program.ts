@@ -1,11 +1,11 @@
-/** The command line: makes commander's program of the table of commands, and runs it. */
+/** The command line: makes commander's program of the table of commands, with its help, and runs it. */
 
-import { Argument, Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Help, Option } from "commander";
+import { columnsOf, wrapLines } from "../commands/layout.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { cleanLines } from "../text.ts";
 import { COMMANDS, type CommandSpec } from "./commands.ts";
 import { HEADINGS } from "./flags.ts";
-import { formatHelp, formatItem, helpEnd, subcommandTerm, wrapped } from "./help.ts";
 import type { Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 
@@ -40,11 +40,9 @@ export function buildProgram(run: Run): Command {
     .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp, subcommandTerm })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
-      writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
+      writeErr: (text) => process.stderr.write(wrapLines(cleanLines(text), columnsOf(process.stderr))),
     });
   for (const [name, spec] of Object.entries(COMMANDS)) addCommand(program, name, spec, run);
-  for (const command of [program, ...program.commands])
-    command.addHelpText("after", () => wrapped(helpEnd(command.name()), process.stdout));
   return program;
 }
 
@@ -77,4 +75,75 @@ function refuseIdle(command: Command, { onlyBeside = {}, ofAllRuns = [] }: Comma
       refuse(`${nameOf(name)} has no effect without ${beside.map(nameOf).join(" or ")}`);
   for (const name of ofAllRuns)
     if (isGiven("run") && isGiven(name)) refuse(`${nameOf(name)} is about all runs; leave out the run or the flag`);
+}
+
+/** What each exit code says, in short (docs/commands.md, Exit codes). */
+const EXIT_WORDS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
+  ok: "done",
+  internal: "fault",
+  usage: "usage",
+  "input-invalid": "invalid input",
+  "finished-with-rejects": "some rejected",
+  "authentication-failed": "authentication failed",
+  "in-doubt": "in doubt",
+  "stopped-early": "stopped early",
+  busy: "busy",
+  refused: "refused",
+  storage: "storage",
+};
+const exitCodes = Object.entries(EXIT_WORDS).map(
+  ([name, words]) => `${EXIT_CODES[name as keyof typeof EXIT_CODES]} ${words}`, // its own keys
+);
+
+/** What the program itself says in place of a command's entry. */
+const PROGRAM = {
+  examples: ["tickets init orders.csv", "tickets validate orders.csv", "tickets stream events.csv orders.csv"],
+  note: `Exit codes: ${exitCodes.join(", ")}, 128+n signal.`,
+} as const;
+
+/** What to try of a command; `tickets` is the program itself. */
+export const examplesOf = (name: string): readonly string[] => (COMMANDS[name] ?? PROGRAM).examples;
+
+/** What else there is to know of it. */
+export const noteOf = (name: string): string | undefined => (COMMANDS[name] ?? PROGRAM).note;
+
+/** Columns that descriptions need beside the terms: less would be a word a line, and the terminal folds longer ones. */
+const LEAST_BESIDE = 24;
+
+/** A term of a help with its description beside it, or where that has no room, below. */
+function formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+  const width = helper.helpWidth ?? 80;
+  if (description === "" || width - termWidth - 4 >= LEAST_BESIDE)
+    return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+  const lines = helper.boxWrap(description, width - 6).split("\n");
+  return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
+}
+
+/** Each command has flags, so that is not said of each. */
+const subcommandTerm = (command: Command): string =>
+  [command.name(), command.usage().replace("[options]", "").trim()].filter((part) => part !== "").join(" ");
+
+/** A whole help: examples before the arguments and flags, since most people need no more, and a note at its end. */
+function formatHelp(command: Command, helper: Help): string {
+  const name = command.name();
+  const width = helper.helpWidth ?? 80;
+  const examples = examplesOf(name);
+  const before = [
+    examples.length === 1 ? "Example:" : "Examples:",
+    ...examples.map((example) => `  ${example}`),
+    "",
+    "",
+  ];
+  const note = noteOf(name);
+  const after = [
+    ...(note === undefined ? [] : ["", note]),
+    "",
+    `More: docs/commands.md${name === "tickets" ? "" : `#tickets-${name}`} in the package's folder.`,
+    "",
+  ];
+  const text = Help.prototype.formatHelp.call(helper, command, helper);
+  return [
+    text.replace(/^(?=[A-Z][\w ]+:$)/m, () => wrapLines(before.join("\n"), width)),
+    wrapLines(after.join("\n"), width),
+  ].join("");
 }

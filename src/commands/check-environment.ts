@@ -13,11 +13,11 @@ import { cleanText } from "../text.ts";
 import type { Context } from "./context.ts";
 import { openSettings } from "./core.ts";
 import type { EnvOptions } from "./env.ts";
-import { type Fact, inPairs } from "./table.ts";
+import { columnsOf, type Fact, inPairs, wrapLines } from "./layout.ts";
 
 /** Exit 5 where authentication failed, 7 where the service can't be reached. */
 export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
+  const { reporter, cwd, stdout } = context;
   const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
   const { name, kind, baseUrl, keySource, origins } = environment;
   const { checks, exitCode } = judge(await askOnce(core, environment), environment);
@@ -29,7 +29,9 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   const facts = checks.map(({ check, result, detail }): Fact => {
     return [check, `${result === "failed" ? "FAILED" : result}: ${cleanText(detail, 500)}`];
   });
-  const lines = [`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})`, ...inPairs(facts, "  ")];
+  const columns = columnsOf(stdout);
+  const head = wrapLines(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})`, columns);
+  const lines = [head, ...inPairs(facts, columns, "  ")];
   reporter.show(`${lines.join("\n")}\n`);
   const last = checks.at(-1);
   if (last?.check === "key" && last.result !== "ok" && kind === "service")

@@ -17,15 +17,15 @@ import { proxyOf } from "../send/proxy.ts";
 import { cleanText, displayPath } from "../text.ts";
 import type { Context, Options } from "./context.ts";
 import { describeHolding, localTimes } from "./describe.ts";
+import { columnsOf, type Fact, inPairs, wrapLines } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
-import { type Fact, inPairs } from "./table.ts";
 
 /** `name`: the environment to show; without it the one that would be used, and the list of all. */
 export type EnvOptions = Options<"name" | "json">;
 
 /** `tickets env [NAME]` */
 export async function showEnvironment(options: EnvOptions, context: Context): Promise<number> {
-  const { cwd, env, reporter } = context;
+  const { cwd, env, reporter, stdout } = context;
   const config = await configOf(context, { configFlag: options.config });
   const environments = options.name === undefined ? listEnvironments(config, env) : undefined;
   const { used, problem } = await lookAt(config, options, context);
@@ -33,10 +33,11 @@ export async function showEnvironment(options: EnvOptions, context: Context): Pr
     const environment = used === undefined ? null : toDocument(used, env);
     reporter.document({ environment, ...(environments && { environments }), configFiles: config.files });
   } else {
+    const columns = columnsOf(stdout);
     const files = config.files.map((file) => displayPath(file, cwd)).join(", ") || "none";
     const parts = [
-      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files, cwd)]),
-      ...(environments === undefined ? [] : [listText(environments, used?.environment.name, cwd)]),
+      ...(used === undefined ? [] : [asText(toDocument(used, env, localTimes()), files, cwd, columns)]),
+      ...(environments === undefined ? [] : [listText(environments, used?.environment.name, cwd, columns)]),
     ];
     reporter.show(parts.map((lines) => `${lines.join("\n")}\n`).join("\n"));
   }
@@ -130,6 +131,7 @@ function asText(
   { name, from, baseUrl, proxy, apiKey, settings, ledger }: ReturnType<typeof toDocument>,
   configFiles: string,
   cwd: string,
+  columns: number,
 ): readonly string[] {
   const { path, database, server, isNew, lock, lastRun } = ledger;
   const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
@@ -149,7 +151,8 @@ function asText(
     ["last run", lastRun],
     ["config", configFiles],
   ];
-  return [`${name}  (${displayOrigin(from, cwd)})`, ...inPairs(used, "  "), "", ...inPairs(facts, "  ")];
+  const head = wrapLines(`${name}  (${displayOrigin(from, cwd)})`, columns);
+  return [head, ...inPairs(used, columns, "  "), "", ...inPairs(facts, columns, "  ")];
 }
 
 /** `PostgreSQL 15.18, each commit on its disk` */
@@ -162,11 +165,12 @@ function listText(
   environments: ReturnType<typeof listEnvironments>,
   used: string | undefined,
   cwd: string,
+  columns: number,
 ): readonly string[] {
   const rows = environments.map(({ name, origin }): Fact => {
     return [`${name === used ? "*" : " "} ${name}`, displayOrigin(origin, cwd)];
   });
-  return [`environments${used === undefined ? "" : " (* would be used)"}`, ...inPairs(rows, "  ")];
+  return [`environments${used === undefined ? "" : " (* would be used)"}`, ...inPairs(rows, columns, "  ")];
 }
 
 function valueText(value: unknown): string {

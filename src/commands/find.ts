@@ -15,8 +15,8 @@ import { rejectionText } from "../write/rejection-text.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
 import { describeSettlement, fieldsText, localTimes, sayNeverSent } from "./describe.ts";
+import { columnsOf, layOut } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
-import { columnsOf, layOut } from "./table.ts";
 
 /** Exit 4 where nothing was found. */
 export async function find(options: Options<"id" | "json">, context: Context): Promise<number> {

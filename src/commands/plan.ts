@@ -12,6 +12,7 @@ import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import type { Context, Given, InputOptions } from "./context.ts";
 import { describeBack, describeRows } from "./describe.ts";
 import { sayPending } from "./input-words.ts";
+import { columnsOf } from "./layout.ts";
 import { createPreview, describePreview, type PreviewDocument } from "./preview.ts";
 import { sayProblems, saySkipped } from "./problems.ts";
 import { checkInput } from "./validate.ts";
@@ -24,7 +25,7 @@ const PREVIEWED = 5;
 
 /** Writes the actions, in order, as NDJSON that is itself valid input. */
 export async function plan(options: PlanOptions, context: Context): Promise<number> {
-  const { reporter, verbose, cwd } = context;
+  const { reporter, verbose, cwd, stdout } = context;
   const { output, json, preview } = options;
   if (preview !== undefined && output === "-")
     throw new Failure("usage", "--preview writes to standard output, and so does -o -.", {
@@ -38,7 +39,8 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   const { plan, problems } = checked;
   const previewed = watch?.result(problems.kept);
   if (json) reporter.document(toDocument(checked, previewed));
-  else if (previewed !== undefined) reporter.show(`${describePreview(previewed, checked, verbose)}\n`);
+  else if (previewed !== undefined)
+    reporter.show(`${describePreview(previewed, checked, { verbose, columns: columnsOf(stdout) })}\n`);
   // What a program may read on standard output are the actions, or the document.
   const writesActions = !json && previewed === undefined && target === undefined;
   const messages = json || writesActions ? reporter : reporter.found;

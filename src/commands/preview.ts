@@ -12,8 +12,8 @@ import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { cleanText, number } from "../text.ts";
 import { describeBack, textOf } from "./describe.ts";
+import { type Fact, inPairs, wrapLines } from "./layout.ts";
 import { shownIf } from "./problems.ts";
-import { type Fact, inPairs } from "./table.ts";
 
 /** Watches the rows on their way through the mapping. */
 export function createPreview(rowsPerFile: number) {
@@ -93,13 +93,19 @@ function cellsOf(row: Row, { header, mapper }: MappedFile): readonly Cell[] {
   });
 }
 
+interface Shown {
+  readonly verbose: boolean;
+  /** Of the terminal. */
+  readonly columns: number;
+}
+
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows }: PreviewDocument,
   { plan, namesPerson }: Pick<CheckedInput, "plan" | "namesPerson">,
-  verbose: boolean,
+  shown: Shown,
 ): string {
-  const lines = rows.flatMap((row) => [...describeRow(row, namesPerson, verbose), ""]);
+  const lines = rows.flatMap((row) => [...describeRow(row, namesPerson, shown), ""]);
   if (rows.length === 0) lines.push("The input has no rows.", "");
   const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times).padStart(9)}  ${action}`);
   lines.push("Actions", ...(kinds.length === 0 ? ["  none"] : kinds));
@@ -112,7 +118,7 @@ export function describePreview(
 function describeRow(
   { source, line, cells, actions, skipped, problems }: PreviewDocument["rows"][number],
   namesPerson: CheckedInput["namesPerson"],
-  verbose: boolean,
+  { verbose, columns }: Shown,
 ): readonly string[] {
   const persons = new Set(
     actions.flatMap(({ data }) => Object.entries(data).flatMap(([field, value]) => (isPersonal(field) ? [value] : []))),
@@ -124,18 +130,21 @@ function describeRow(
   const found = problems.map((problem) => {
     const { severity, value, message, rule } = problem;
     const what = value === undefined ? "" : `${JSON.stringify(shownIf(namesPerson(problem), value, verbose))} `;
-    return `  → ${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`;
+    return wrapLines(
+      `  → ${severity === "warn" ? "warning" : "error"}: ${what}${cleanText(message, 300)} [${rule}]`,
+      columns,
+    );
   });
   return [
     placeText({ source, line }),
-    ...inPairs(shown, "  "),
-    ...actions.flatMap((action) => describeAction(action, verbose)),
-    ...(skipped === undefined ? [] : [`  → skipped: ${cleanText(skipped, 200)}`]),
+    ...inPairs(shown, columns, "  "),
+    ...actions.flatMap((action) => describeAction(action, { verbose, columns })),
+    ...(skipped === undefined ? [] : [wrapLines(`  → skipped: ${cleanText(skipped, 200)}`, columns)]),
     ...found,
   ];
 }
 
-function describeAction({ action, data }: Action, verbose: boolean): readonly string[] {
+function describeAction({ action, data }: Action, { verbose, columns }: Shown): readonly string[] {
   const { metadataAttributes: traits, ...fields } = data;
   const pairs = Object.entries(fields).map(([field, value]): Fact => {
     return [field, `${shownIf(isPersonal(field), textOf(value), verbose)}${instantText(field, value)}`];
@@ -145,8 +154,8 @@ function describeAction({ action, data }: Action, verbose: boolean): readonly st
     : [];
   return [
     `  → ${action}`,
-    ...inPairs(pairs, "      "),
-    ...(traits == null ? [] : ["      metadataAttributes", ...inPairs(ofTraits, "        ")]),
+    ...inPairs(pairs, columns, "      "),
+    ...(traits == null ? [] : ["      metadataAttributes", ...inPairs(ofTraits, columns, "        ")]),
   ];
 }
 

@@ -8,8 +8,8 @@ import { FAILED_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/stat
 import { cleanText, count, number } from "../text.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
+import { columnsOf, layOut } from "./layout.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./run-end.ts";
-import { columnsOf, layOut } from "./table.ts";
 
 /**
  * Exit 4 where a promise ended without reaching the blockchain, is not known to the service, or was answered with nothing; what

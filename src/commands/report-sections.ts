@@ -10,8 +10,8 @@ import type { Block, Group, Section } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { chunkNumber } from "./describe.ts";
 import { describeFile, describePublished } from "./input-words.ts";
+import type { Fact } from "./layout.ts";
 import { partsOf } from "./problems.ts";
-import type { Fact } from "./table.ts";
 
 type Sections = readonly Section[];
 

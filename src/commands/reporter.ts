@@ -29,7 +29,7 @@ export interface Reporter extends Messages {
   readonly progress: (work: WorkUnderWay | undefined) => void;
   /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
   readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | undefined;
-  /** A result for people, on standard output. */
+  /** A result for people, on standard output, laid out for its width already. */
   readonly show: (text: string) => void;
   /** The document of `--json`. */
   readonly document: (result: object | null) => void;

@@ -24,9 +24,9 @@ import {
   sayNeverSent,
   shownFields,
 } from "./describe.ts";
+import { columnsOf, type Fact, inPairs, layOut, wrapLines } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
 import { leadTo, sayNext } from "./run-end.ts";
-import { columnsOf, type Fact, inPairs, layOut } from "./table.ts";
 
 /** `maxAge`: an older last success, or none, is exit 4. */
 type StatusOptions = Options<"run" | "chunk" | "maxAge" | "metrics" | "json">;
@@ -87,7 +87,7 @@ function sayStatus(found: Status, environment: Environment, { reporter: { show }
     ...runs.filter(waitsForPerson).map((run) => ["to decide", describeQuestion(run)] as const),
     ["unfinished", describeWaiting(found, environment)],
   ];
-  show(`${inPairs(facts).join("\n")}\n`);
+  show(`${inPairs(facts, columnsOf(stdout)).join("\n")}\n`);
   if (runs.length === 0) return;
   const rows = [...unfinished, ...runs.filter((run) => !isUnfinished(run))].map(({ run, counts, summary }) => [
     run.run,
@@ -198,7 +198,7 @@ async function showRun(
   environment: Environment,
   context: Context,
 ): Promise<Failure | undefined> {
-  const { reporter, cwd } = context;
+  const { reporter, cwd, stdout } = context;
   await using ledger = await knownLedgerOf(environment, cwd);
   const run = await namedRun(ledger, name, environment);
   const problem = await lostRunsOf(environment, ledger, cwd);
@@ -209,7 +209,7 @@ async function showRun(
   const details = await detailsOf(ledger, run, environment);
   const { summary, counts } = details;
   if (json) reporter.document({ ...summary, inFlight: counts.inFlight });
-  else reporter.show(describeRun(details, cwd));
+  else reporter.show(wrapLines(describeRun(details, cwd), columnsOf(stdout)));
   if (!json) sayNext(summary, context, waitsForPerson(details) ? "in doubt" : "stopped");
   return problem;
 }

@@ -1,7 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { describeProgress } from "../../../src/cli/progress-line.ts";
-import { openTerminal } from "../../../src/cli/terminal.ts";
+import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
 import type { WorkUnderWay } from "../../../src/run/progress.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { layOut } from "../../../src/commands/table.ts";
+import { layOut } from "../../../src/commands/layout.ts";
 
 const rows = [
   ["T-1", "12"],
