@@ -240,8 +240,8 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     ),
     examples: ["tickets env", "tickets env production --check"],
     run: async (given, context) => {
-      if (given.check) return (await import("../commands/check-environment.ts")).checkEnvironment(given, context);
-      const { showEnvironment, trustConfig } = await import("../commands/env.ts");
+      const { checkEnvironment, showEnvironment, trustConfig } = await import("../commands/env.ts");
+      if (given.check) return checkEnvironment(given, context);
       return given.trust ? trustConfig(given, context) : showEnvironment(given, context);
     },
   },

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import type { Given } from "../commands/context.ts";
-import { parseAge, parseDuration } from "../config/duration.ts";
+import { parseAge, parseDuration } from "../config/values.ts";
 import { Failure } from "../failure.ts";
 import type { Allowance, Order } from "../plan/plan.ts";
 import type { SettleDecision } from "../run/settle.ts";

@@ -1,21 +1,28 @@
-/** `tickets env`: what would be used, and why, without running a command or showing a key; and the trust in a config. */
+/** `tickets env`: what would be used, and why, without running a command or showing a key; whether it works; and the trust in a config. */
 
 import { dirname } from "node:path";
 import type { Config } from "../config/config.ts";
 import { describeKeySource, describeProgram, displayOrigin, listEnvironments } from "../config/declared.ts";
-import { formatDuration } from "../config/duration.ts";
 import { type Environment, resolveEnvironment } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
+import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
+import type { RunContext } from "../run/context.ts";
 import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
 import { defaultOutput } from "../run/outputs.ts";
+import { connectorTo, openService } from "../run/session.ts";
 import { configOf, conflictOf, trustConfig as trust } from "../run/settings.ts";
+import { describe } from "../send/answer.ts";
+import { pathOf } from "../send/ask-statuses.ts";
+import type { Exchange } from "../send/exchange.ts";
 import { proxyOf } from "../send/proxy.ts";
+import { readStatus } from "../send/status-answer.ts";
 import { cleanText, displayPath } from "../text.ts";
 import type { Context, Options } from "./context.ts";
+import { openSettings } from "./core.ts";
 import { describeHolding, localTimes } from "./describe.ts";
 import { columnsOf, type Fact, inPairs, wrapLines } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
@@ -191,4 +198,104 @@ export async function trustConfig(options: Options<"config">, context: Context):
       `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
     );
   return EXIT_CODES.ok;
+}
+
+/**
+ * `tickets env --check`: whether the service can be reached and accepts the key, as far as that shows without sending an action.
+ * Exit 5 where authentication failed, 7 where the service can't be reached.
+ */
+export async function checkEnvironment(options: EnvOptions, context: Context): Promise<number> {
+  const { reporter, cwd, stdout } = context;
+  const { core, environment } = await openSettings(context, { ...options, env: options.name ?? options.env }, "any");
+  const { name, kind, baseUrl, keySource, origins } = environment;
+  const { checks, exitCode } = judge(await askOnce(core, environment), environment);
+  if (options.json) {
+    reporter.document({ environment: name, baseUrl: baseUrl === "" ? null : baseUrl, checks, exitCode });
+    return exitCode;
+  }
+  const where = kind === "sandbox" ? "this machine; nothing leaves it" : baseUrl;
+  const facts = checks.map(({ check, result, detail }): Fact => {
+    return [check, `${result === "failed" ? "FAILED" : result}: ${cleanText(detail, 500)}`];
+  });
+  const columns = columnsOf(stdout);
+  const head = wrapLines(`${name}  ${where}  (${displayOrigin(origins.baseUrl, cwd)})`, columns);
+  const lines = [head, ...inPairs(facts, columns, "  ")];
+  reporter.show(`${lines.join("\n")}\n`);
+  const last = checks.at(-1);
+  if (last?.check === "key" && last.result !== "ok" && kind === "service")
+    reporter.info(`The key of ${name} comes from ${describeKeySource(keySource)}.`);
+  return exitCode;
+}
+
+/** For the one request. */
+const MOST_MS = 15_000;
+
+/** Asks about no promise that any service gave. */
+const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Asks one question over a connection such as every request takes: its proxy is that of the environment. The
+ * key is sent only where a status can be asked for.
+ *
+ * @throws Failure `authentication-failed` where there is a `statusPath`, and no key.
+ */
+async function askOnce(context: RunContext, environment: Environment): Promise<Exchange> {
+  const { statusPath, timeoutMs } = environment;
+  await using service = await openService(context, environment);
+  const connect = await connectorTo(service, context, {
+    ...{ timeoutMs: Math.min(timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
+    sendsKey: statusPath !== undefined,
+  });
+  await using client = connect();
+  const path = statusPath === undefined ? "/" : pathOf(statusPath, NO_PROMISE);
+  const exchange = await client.get(path, AbortSignal.any([context.stop, context.abort]));
+  context.stop.throwIfAborted();
+  return exchange;
+}
+
+interface Check {
+  readonly check: "service" | "key";
+  readonly result: "ok" | "failed" | "not known";
+  /** What was seen. */
+  readonly detail: string;
+}
+
+interface Judged {
+  readonly checks: readonly Check[];
+  readonly exitCode: number;
+}
+
+/** The key is not judged where the service does not answer. */
+function judge(exchange: Exchange, { statusPath }: Environment): Judged {
+  if (exchange.kind !== "answer") {
+    const failed = { check: "service", result: "failed", detail: describe(exchange.error) } as const;
+    return { checks: [failed], exitCode: EXIT_CODES["stopped-early"] };
+  }
+  const service = { check: "service", result: "ok", detail: `answered HTTP ${exchange.status}` } as const;
+  const { exitCode, ...key } = statusPath === undefined ? NOT_ASKED : judgeKey(exchange);
+  return { checks: [service, { check: "key", ...key }], exitCode };
+}
+
+const NOT_ASKED = {
+  result: "not known",
+  detail: "without a statusPath, only sending an action would show whether it is accepted",
+  exitCode: EXIT_CODES.ok,
+} as const;
+
+function judgeKey(exchange: Exchange): Omit<Check, "check"> & Pick<Judged, "exitCode"> {
+  const reading = readStatus(exchange, NO_PROMISE);
+  if (reading.kind === "status" || reading.kind === "unreadable")
+    return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
+  const { kind, detail: because } = reading;
+  if (kind === "later") {
+    const detail = `no answer about a promise (${because})`;
+    return { result: "not known", detail, exitCode: EXIT_CODES["stopped-early"] };
+  }
+  const body = reading.body || "(empty)";
+  if (kind === "refused") {
+    const detail = `the question was refused (${because}), perhaps because of statusPath: ${body}`;
+    return { result: "not known", detail, exitCode: EXIT_CODES.refused };
+  }
+  const detail = `authentication failed (${because}): ${body}`;
+  return { result: "failed", detail, exitCode: EXIT_CODES["authentication-failed"] };
 }

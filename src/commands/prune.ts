@@ -1,6 +1,6 @@
 /** `tickets prune`: frees disk space: what was sent of old runs. Identities and promises stay for ever. */
 
-import { formatDuration } from "../config/duration.ts";
+import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { knownLedgerOf } from "../run/lost-ledger.ts";
 import { openSession } from "../run/session.ts";

@@ -1,8 +1,8 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
 import { basename } from "node:path";
-import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
+import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import type { Team, Worker } from "../ledger/workers.ts";

@@ -10,16 +10,17 @@ import {
   type ConfigDocument,
   type ConfigPath,
   type ConfigProblem,
+  explainIssues,
   isRecord,
   keysAt,
   pathKey,
   placesIn,
   positionAt,
+  problemLine,
   valueAt,
 } from "./document.ts";
-import { explainIssues, problemLine } from "./explain.ts";
+import { toPath } from "./files.ts";
 import { type FoundDocument, findConfigs, type Search } from "./find.ts";
-import { toPath } from "./paths.ts";
 import { configSchema, PATHS, type ParsedConfig, type ParsedEnvironment, PROGRAMS, variablePart } from "./settings.ts";
 import { isTrusted, trustProblems } from "./trust.ts";
 

@@ -2,10 +2,10 @@
 
 import { Failure } from "../failure.ts";
 import { displayPath } from "../text.ts";
-import { parseBaseUrl } from "./base-url.ts";
 import { type Config, originOf } from "./config.ts";
 import type { Program } from "./program.ts";
 import { ENVIRONMENT_NAME, variablePart } from "./settings.ts";
+import { parseBaseUrl } from "./values.ts";
 
 /** The environment that is built in. */
 export const SANDBOX = "sandbox";

@@ -1,4 +1,10 @@
-/** One config file as plain values that know where they stand. */
+/** One config file as plain values that know where they stand, and what is wrong with them as sentences. */
+
+import * as z from "zod";
+import { nearest } from "../actions/nearest.ts";
+import { IS_MISSING } from "../map/source.ts";
+import { cleanText } from "../text.ts";
+import { VARIABLES } from "./settings.ts";
 
 /** Keys and indexes from the top of a config. */
 export type ConfigPath = readonly (string | number)[];
@@ -72,4 +78,129 @@ export function placesIn(value: unknown, pattern: string): readonly ConfigPath[]
 /** An object or a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
+}
+
+/** What `schema` finds wrong with the document, each thing once, without what the document's own problems explain. */
+export function explainIssues(
+  document: ConfigDocument,
+  schema: z.ZodType,
+  issues: readonly z.core.$ZodIssue[],
+): readonly ConfigProblem[] {
+  const known = new Set(document.problems.map(({ path }) => pathKey(path)));
+  const problems = new Map<string, ConfigProblem>();
+  const found = issues.flatMap((issue) => flatten(issue, [], document, schema));
+  for (const { path, message, of, didYouMean, isAboutWhole } of found) {
+    if (path.some((_, index) => known.has(pathKey(path.slice(0, index + 1))))) continue;
+    // What is said of a whole ("exactly one of ...") follows from what is said of its parts.
+    if (isAboutWhole && found.some((other) => isBelow(other.path, path))) continue;
+    const key = `${pathKey(path)} ${message}`;
+    if (!problems.has(key)) problems.set(key, { ...positionAt(document, path, of), path, message, didYouMean });
+  }
+  return [...problems.values()];
+}
+
+/** More keys than these would hide the sentence. */
+const MOST_LISTED = 12;
+
+interface Flat {
+  readonly path: ConfigPath;
+  readonly message: string;
+  readonly of: "key" | "value";
+  readonly didYouMean?: string | undefined;
+  readonly isAboutWhole?: boolean;
+}
+
+function isBelow(path: ConfigPath, above: ConfigPath): boolean {
+  return path.length > above.length && above.every((step, index) => step === path[index]);
+}
+
+function flatten(
+  issue: z.core.$ZodIssue,
+  above: ConfigPath,
+  document: ConfigDocument,
+  schema: z.ZodType,
+): readonly Flat[] {
+  const path = [...above, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+  const { message } = issue;
+  const ofValue = { path, message, of: "value" } as const;
+  switch (issue.code) {
+    case "unrecognized_keys": {
+      const names = knownKeys(schema, path);
+      const list = names.length === 0 || names.length > MOST_LISTED ? "" : `; known here: ${names.join(", ")}`;
+      return issue.keys.map((key) => {
+        const didYouMean = nearest(key, names);
+        const message = `is not a known key${didYouMean === undefined ? list : ""}`;
+        return { path: [...path, key], of: "key", message, didYouMean };
+      });
+    }
+    case "invalid_key":
+      return [{ path, message, of: "key" }];
+    case "invalid_value":
+      return [{ ...ofValue, didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
+    case "invalid_union": {
+      // The alternative that was meant is one whose own type fits; of several, the one with the fewest problems.
+      const meant = issue.errors
+        .filter((errors) => !errors.some(({ path: at, code }) => at.length === 0 && code === "invalid_type"))
+        .sort((one, other) => one.length - other.length)[0];
+      return meant === undefined
+        ? [ofValue]
+        : withoutMisspelt(meant).flatMap((inner) => flatten(inner, path, document, schema));
+    }
+    case "custom": {
+      const meant: unknown = issue.params?.didYouMean;
+      return [{ ...ofValue, isAboutWhole: true, didYouMean: typeof meant === "string" ? meant : undefined }];
+    }
+    default:
+      return [ofValue];
+  }
+}
+
+/** In an alternative with an unknown key, what is missing is that key by its right name, or belongs to another alternative. */
+function withoutMisspelt(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  const unknown = issues.filter(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
+  if (unknown.length === 0) return issues;
+  return issues.filter(({ path, message }) => !(path.length === 1 && message === IS_MISSING));
+}
+
+function nearestValue(written: unknown, values: readonly unknown[]): string | undefined {
+  const names = values.filter((value) => typeof value === "string" && value.length > 1);
+  return typeof written === "string" ? nearest(written, names as string[]) : undefined; // filtered to strings one line above
+}
+
+/** The keys that `schema` takes at `path`, whichever alternative is meant. */
+function knownKeys(schema: unknown, path: ConfigPath): readonly string[] {
+  const [step, ...rest] = path;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodReadonly) return knownKeys(schema.unwrap(), path);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => knownKeys(option, path));
+  if (schema instanceof z.ZodObject) {
+    return step === undefined ? Object.keys(schema.shape) : knownKeys(schema.shape[step], rest);
+  }
+  if (step === undefined) return [];
+  if (schema instanceof z.ZodRecord) return knownKeys(schema.valueType, rest);
+  if (schema instanceof z.ZodArray) return knownKeys(schema.element, rest);
+  return [];
+}
+
+/**
+ * One problem as a line: `tickets.config.yaml:3:5  environments.playground.chunksize: is not a known key. Did you mean
+ * chunkSize?`. `file` is how the file is to be called.
+ */
+export function problemLine({ line, column, path, message, didYouMean }: ConfigProblem, file: string): string {
+  const place = path.length === 0 ? "" : `${showPath(path)}: `;
+  const hint = didYouMean === undefined ? "" : ` Did you mean ${didYouMean}?`;
+  return `${file}:${line}:${column}  ${place}${message}.${hint}`;
+}
+
+/** Where secrets are named, below an environment. */
+const SECRETS = VARIABLES.map((pattern) => pattern.split(".").slice(2, -1));
+
+/** A path in dots and brackets. Below a secret only known names are shown: a key written there may have become one. */
+function showPath(path: ConfigPath): string {
+  const place = SECRETS.find((steps) => steps.every((step, index) => path[2 + index] === step));
+  const end = 2 + (place?.length ?? 0);
+  const isHidden = place !== undefined && !["env", "file", "command"].includes(String(path[end] ?? "env"));
+  const shown = path[0] === "environments" && isHidden ? path.slice(0, end) : path;
+  return shown
+    .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${cleanText(step, 60)}`))
+    .join("");
 }

@@ -17,8 +17,8 @@ import {
   SANDBOX,
   type Sourced,
 } from "./declared.ts";
+import { toPath, userStateDirectory } from "./files.ts";
 import { type LedgerServer, ledgerServerOf } from "./ledger-server.ts";
-import { toPath, userStateDirectory } from "./paths.ts";
 import {
   ENVIRONMENT_NAME,
   SETTING_NAMES,

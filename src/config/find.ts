@@ -6,8 +6,7 @@ import { cosmiconfig } from "cosmiconfig";
 import { errorCode, Failure } from "../failure.ts";
 import { displayPath } from "../text.ts";
 import type { ConfigDocument } from "./document.ts";
-import { toPath, userConfigDirectory } from "./paths.ts";
-import { readSmall, whyUnreadable } from "./small-file.ts";
+import { readSmall, toPath, userConfigDirectory, whyUnreadable } from "./files.ts";
 import { digestOfConfig } from "./trust.ts";
 
 export interface FoundDocument extends ConfigDocument {

@@ -1,12 +1,23 @@
-/** Reads the key of an environment, when something is about to be sent and not before. */
+/** The key of an environment: read when something is about to be sent and not before, and compared with those of others. */
 
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { describeKeySource, type KeySource } from "./declared.ts";
+import type { Config } from "./config.ts";
+import {
+  baseUrlOf,
+  describeKeySource,
+  displayOrigin,
+  type KeySource,
+  keySourceOf,
+  ledgerOwnerOf,
+  listEnvironments,
+  placeIn,
+} from "./declared.ts";
+import type { Environment } from "./environment.ts";
+import { type Refuse, readSmall, warningOfMode } from "./files.ts";
 import type { Program } from "./program.ts";
-import { type Refuse, readSmall, warningOfMode } from "./small-file.ts";
 
 /**
  * A key that can't leak by accident: printed, joined, serialised or inspected it is "[key]". A class because only its
@@ -79,25 +90,6 @@ export async function readKey(
   return new Key(checked(await printedBy(program, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
 }
 
-/** The key for comparing it with another, where it can be read without running a command; undefined where it can't. */
-export async function peekKey(
-  { env: variable, file }: KeySource,
-  env: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const refuse: Refuse = (what) => new Failure("authentication-failed", what);
-  try {
-    if (variable !== undefined) return checked(textOf(variable, env, refuse), refuse);
-    // A pipe gives its bytes once: they are left for sending.
-    if (file !== undefined && (await stat(file)).isFile())
-      return checked(await readKeyFile(file, signal, refuse), refuse);
-    return undefined;
-  } catch {
-    signal.throwIfAborted();
-    return undefined;
-  }
-}
-
 /** Whether the key's source is there, without reading it; a command is not run to find out. */
 export async function keyPresence(
   { env: variable, file, program }: KeySource,
@@ -156,3 +148,77 @@ async function printedBy(
   if ("printed" in ended) return ended.printed;
   throw refuse(ended.failed === "printed too much" ? `${ended.failed} for a key` : ended.failed);
 }
+
+/**
+ * Why `environment` may not send. Two names for one service, with a ledger each, would send again what the other has sent: others
+ * have its base URL, its key and another ledger. Keys are read to be compared,
+ * without running a command, and not kept.
+ */
+export async function twinFailure(
+  config: Config,
+  { kind, name, baseUrl, ledgerOwner, keySource }: Environment,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  if (kind === "sandbox") return undefined;
+  const others = listEnvironments(config, env)
+    .filter((each) => ledgerOwnerOf(config, each.name) !== ledgerOwner && hasAddress(config, each.name, env, baseUrl))
+    .map((each) => ({ ...each, keySource: keySourceOf(config, each.name, env).value }));
+  const twins: typeof others = [];
+  for (const other of others) if (await haveSameKey(other.keySource, keySource, env, signal)) twins.push(other);
+  const [twin] = twins;
+  if (twin === undefined) return undefined;
+  const place = config.environments.has(name) ? ` (${placeIn(config, name)})` : "";
+  const shown = twins.map((each) => `${each.name} (${displayOrigin(each.origin, config.cwd)})`).join(" and ");
+  const sources = [...new Set([keySource, twin.keySource].map(describeKeySource))].join(" and in ");
+  return new Failure(
+    "usage",
+    `${name}${place} and ${shown} are one service: both have the base URL ${baseUrl} and the same key (${sources}). With separate ledgers, one would send again what the other has sent.`,
+    {
+      nothingSent: true,
+      hint: `Keep one of them. Or let them share a ledger: in a config, give the one that was used less \`sameServiceAs: ${twin.name}\` (or ${name}).`,
+    },
+  );
+}
+
+/** False for one that can't be sent to: it has no address, or a wrong one. */
+function hasAddress(config: Config, name: string, env: NodeJS.ProcessEnv, baseUrl: string): boolean {
+  try {
+    return baseUrlOf(config, name, env).value === baseUrl;
+  } catch (cause) {
+    if (cause instanceof Failure) return false;
+    throw cause;
+  }
+}
+
+async function haveSameKey(
+  one: KeySource,
+  other: KeySource,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (wordsOf(one) === wordsOf(other)) return true;
+  const key = await comparableKey(one, env, signal);
+  return key !== undefined && key === (await comparableKey(other, env, signal));
+}
+
+/** Undefined for a key that can't be read, or not without running a command. */
+async function comparableKey(
+  keySource: KeySource,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { file, program } = keySource;
+  try {
+    // A pipe gives its bytes once: they are left for sending.
+    if (program !== undefined || (file !== undefined && !(await stat(file)).isFile())) return undefined;
+    const key = await readKey({ name: "", keySource, origins: { apiKey: "default" } }, signal, { env });
+    return key.reveal();
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** In whichever folder a command runs: the same words ask for the same key. */
+const wordsOf = ({ env, file, program }: KeySource): string => JSON.stringify([env, file, program?.command]);

@@ -2,11 +2,11 @@
 
 import { Failure } from "../failure.ts";
 import { cleanText, displayPath } from "../text.ts";
-import { LOOPBACK } from "./base-url.ts";
 import type { Config } from "./config.ts";
 import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource } from "./declared.ts";
+import { readSmallSync } from "./files.ts";
 import { LEDGER_SCHEMA } from "./settings.ts";
-import { readSmallSync } from "./small-file.ts";
+import { LOOPBACK } from "./values.ts";
 
 /** Holds no secret, and shows none: the address is read when it is asked for. */
 export interface LedgerServer {

@@ -4,8 +4,7 @@ import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import { type DeepReadonly, needs, oneOf, sourceSchema, textValue } from "../map/source.ts";
-import { parseBaseUrl } from "./base-url.ts";
-import { parseDuration } from "./duration.ts";
+import { parseBaseUrl, parseDuration } from "./values.ts";
 
 export const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const ENVIRONMENT_NAME_RULE = "needs a name of lower-case letters, digits, - and _, such as playground";

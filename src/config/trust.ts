@@ -12,7 +12,7 @@ import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, placesIn, positionAt, valueAt } from "./document.ts";
-import { toPath, userStateDirectory } from "./paths.ts";
+import { toPath, userStateDirectory } from "./files.ts";
 import { PATHS, PROGRAMS, VARIABLES, variablePart } from "./settings.ts";
 
 /** The digest by which a config is trusted: of its whole text. */

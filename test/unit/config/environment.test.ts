@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { Environment } from "../../../src/config/environment.ts";
-import { userConfigDirectory, userStateDirectory } from "../../../src/config/paths.ts";
+import { userConfigDirectory, userStateDirectory } from "../../../src/config/files.ts";
 import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
 import { type Choice, openFolders } from "./folders.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { configJsonSchema } from "../../../scripts/config-schema.ts";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
-import { explainIssues, problemLine } from "../../../src/config/explain.ts";
+import { explainIssues, problemLine } from "../../../src/config/document.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configSchema, SETTING_NAMES } from "../../../src/config/settings.ts";
 

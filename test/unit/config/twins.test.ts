@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { resolveEnvironment } from "../../../src/config/environment.ts";
-import { twinFailure } from "../../../src/config/twins.ts";
+import { twinFailure } from "../../../src/config/key.ts";
 import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
 import { openFolders } from "./folders.ts";
 

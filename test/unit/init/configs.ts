@@ -1,7 +1,7 @@
 /** What the tests of tickets init share: an export as text, the config that is made of it, and its lines. */
 
 import { expect } from "vitest";
-import { explainIssues } from "../../../src/config/explain.ts";
+import { explainIssues } from "../../../src/config/document.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configSchema } from "../../../src/config/settings.ts";
 import { guessConfig } from "../../../src/init/guess.ts";

@@ -4,8 +4,7 @@ import * as z from "zod";
 import { parseJson } from "../../../src/actions/json.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import type { MapperOptions } from "../../../src/map/create-mapper.ts";
-import type { SourceConfig } from "../../../src/map/source.ts";
-import { sourceSchema } from "../../../src/map/source.ts";
+import { type SourceConfig, sourceSchema } from "../../../src/map/source.ts";
 import { cellsRow, json } from "./rows.ts";
 import { createMapper, type Mapped, type Mapper } from "./shown.ts";
 
