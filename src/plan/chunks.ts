@@ -13,7 +13,9 @@ export interface ChunkLimits {
   readonly bytes: number;
 }
 
-const IN_CHUNK = `json, octet_length(json) + 1, action.row, text, action.seq, action.input, line, place,
+/** A row's text stands with its first action, which may be in another chunk. */
+const TEXT = "coalesce(text, (SELECT text FROM action AS first WHERE first.seq = action.row))";
+const IN_CHUNK = `json, octet_length(json) + 1, action.row, ${TEXT}, action.seq, action.input, line, place,
   kind, subject, mark, content, digest, time, event, owner, action.run, action.at`;
 type Stored = readonly [
   ...[lane: number, stage: number, json: string, bytes: number, row: number, text: string],
@@ -61,7 +63,7 @@ export async function* cutChunks(
   const columns = `${sorting === "stage, lane, place" ? "lane, stage" : "0, 0"}, ${IN_CHUNK}`;
   let open: Open | undefined;
   let chunk = 0;
-  for (const batch of store.tuples<Stored>(inOrder(sorting, columns, "CROSS JOIN row ON row.row = action.row")))
+  for (const batch of store.tuples<Stored>(inOrder(sorting, columns, "LEFT JOIN row ON row.row = action.row")))
     for (const stored of batch) {
       const [lane, stage, , bytes] = stored;
       const isFull = open !== undefined && (open.json.length >= limits.size || open.bytes + bytes > limits.bytes);

@@ -59,8 +59,8 @@ export function spreadHeld(store: Store, read: RowsRead): Held {
     store.run("INSERT INTO wave SELECT seq FROM next");
     store.run("DELETE FROM next");
   }
-  const rows = store.run(`UPDATE row SET state = 'held'
-    WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
+  const rows = store.run(`INSERT INTO row (row, state) SELECT DISTINCT row, verdict FROM action WHERE verdict = 'held'
+    ON CONFLICT (row) DO UPDATE SET state = excluded.state WHERE state IS NULL`);
   return { heldFor: reportHeld(store, read), heldBy: runsOf(store), rows };
 }
 

@@ -23,7 +23,7 @@ export interface JudgeOptions {
 
 /** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
 const BY_SUBJECT = `SELECT subject, seq, row, input, kind, mark, content, time, event, owner, decimals, place, run, at, verdict, why
-  FROM action ORDER BY subject, place`;
+  FROM action WHERE subject IS NOT NULL ORDER BY subject, place`;
 type Stored = readonly [
   ...[subject: string, seq: number, row: number, input: number, kind: ActionName, mark: string | null],
   ...[content: string | null, time: number | null, event: string | null, owner: string | null],

@@ -78,7 +78,10 @@ export function orderByTime(store: Store): void {
 
 /** Rows of rejects stand where they were first read, in whichever order the files have them; what has no position comes last. */
 export function orderByPosition(store: Store): void {
-  takePlaces(store, "SELECT seq FROM action ORDER BY run IS NULL, run >= 0, abs(run), at, seq");
+  takePlaces(
+    store,
+    "SELECT seq FROM action WHERE subject IS NOT NULL ORDER BY run IS NULL, run >= 0, abs(run), at, seq",
+  );
 }
 
 /** @param ordered gives each action's seq. */

@@ -162,8 +162,8 @@ function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByA
 const CORRECTING = `
 SELECT digest, subject, kind, mark, verdict FROM row JOIN action USING (row)
 WHERE digest IS NOT NULL AND digest NOT IN (
-  SELECT digest FROM row LEFT JOIN action USING (row)
-  WHERE digest IS NOT NULL AND (state IS NOT NULL OR coalesce(verdict, 'bad') NOT IN ('new', 'sent'))
+  SELECT digest FROM row JOIN action USING (row)
+  WHERE digest IS NOT NULL AND (state IS NOT NULL OR verdict NOT IN ('new', 'sent'))
 )`;
 
 function correctedIn(store: Store): readonly Corrected[] {
@@ -174,13 +174,12 @@ function correctedIn(store: Store): readonly Corrected[] {
 
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `
-SELECT row.input, line, text, digest, state IS NULL AS isUnclear,
-  coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.' END) AS reason,
-  CAST(cause AS INTEGER) AS cause,
-  coalesce(action.run, row.run) AS run, coalesce(action.at, place, row.at) AS seq, min(place) AS place
-FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'unclear')
-WHERE state IN ('invalid', 'held') OR (state IS NULL AND verdict IS NOT NULL)
-GROUP BY row.row ORDER BY row.row`;
+SELECT action.input, action.line, first.text, digest, state IS NULL AS isUnclear,
+  coalesce(row.reason, action.reason, CASE WHEN action.why = 'pending' THEN 'held: the run ' || action.cause || ' is not finished.' END) AS reason,
+  CAST(action.cause AS INTEGER) AS cause, action.run, coalesce(action.at, action.place) AS seq, min(action.place) AS place
+FROM action JOIN action AS first ON first.seq = action.row LEFT JOIN row ON row.row = action.row
+WHERE action.verdict IN ('bad', 'held', 'unclear')
+GROUP BY action.row ORDER BY action.row`;
 
 function* rowsNotSent(store: Store, read: RowsRead): Generator<RowNotSent> {
   interface Found extends Pick<RowNotSent, "input" | "line" | "text"> {
@@ -207,5 +206,4 @@ function digestOf(text: string, line: number, input: ReadInput | undefined): str
   return createRowDigester(header, readAs)(keptRow(text, line, { header, delimiter }));
 }
 
-const VERDICTS =
-  "SELECT line, coalesce(verdict, 'bad') AS verdict FROM row LEFT JOIN action USING (row) ORDER BY row, seq";
+const VERDICTS = "SELECT line, verdict FROM action ORDER BY seq";

@@ -31,13 +31,13 @@ export interface ReadInput extends Pick<Input, "encoding" | "delimiter" | "heade
 
 /** Where in the plan an action stands, and so what is found of its row. */
 export interface Placed {
+  /** The `seq` of the row's first action. */
   readonly row: number;
   readonly place: number;
 }
 
-/** The row that something comes from. */
-export interface At {
-  readonly row: number;
+/** A row that gives a line of the plan, or several. */
+export interface KeptRow {
   readonly input: number;
   readonly line: number;
   readonly text: string;
@@ -48,6 +48,9 @@ export interface At {
   /** Of a bad row, or of the bad one that it corrects. */
   readonly digest: string | undefined;
 }
+
+/** A bad row that can't be read gives nothing but its place. */
+const NOTHING = [null, null, null, null, null, null, null, null, null] as const;
 
 interface Options {
   readonly problems: Problems;
@@ -78,11 +81,13 @@ export class RowsRead {
   readonly #store: Store;
   readonly #ledger: Options["ledger"];
   readonly #isByTime: boolean;
-  readonly #row: ReturnType<Store["prepare"]>;
-  readonly #action: ReturnType<Store["prepare"]>;
+  readonly #put: ReturnType<Store["prepare"]>;
   /** The last time that the input gave. */
   #clock = 0;
   #seq = 0;
+  #row: KeptRow | undefined;
+  /** The `seq` of its first action. */
+  #first = 0;
 
   constructor(store: Store, { problems, ledger, isByTime }: Options) {
     this.#store = store;
@@ -90,58 +95,66 @@ export class RowsRead {
     this.#ledger = ledger;
     this.#isByTime = isByTime;
     // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
-    this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
-    this.#action = store.prepare(
-      `INSERT INTO action (seq, place, row, input, clock, json, kind, subject, mark, content, time, event, owner, decimals)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    this.#put = store.prepare(
+      `INSERT INTO action (seq, place, row, input, line, text, clock, json, kind, subject, mark, content, time, event, owner, decimals)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
   }
 
-  /** @param reason why it is invalid, for its rejects. */
-  putRow({ row, input, line, text, position, digest }: At, state?: "corrected" | "invalid", reason?: string): void {
-    this.#row(row, input, line, text);
-    if (state === undefined && digest === undefined && position === undefined) return;
-    // A row that can't be read has no time: sorted by that, it may have stood before all.
-    const at = position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
-    const sql = "UPDATE row SET state = ?, reason = ?, digest = ?, run = ?, at = ? WHERE row = ?";
-    this.#store.run(sql, state ?? null, reason ?? null, digest ?? null, position?.run ?? null, at, row);
+  /** Of what is put next. @param reason why it is invalid, for its rejects. */
+  beginRow(row: KeptRow, state?: "corrected" | "invalid", reason?: string): void {
+    this.#row = row;
+    this.#first = this.#seq + 1;
+    if (state === undefined && row.digest === undefined) return;
+    const sql = "INSERT INTO row (row, state, reason, digest) VALUES (?, ?, ?, ?)";
+    this.#store.run(sql, this.#first, state ?? null, reason ?? null, row.digest ?? null);
   }
 
-  putAction(at: At, action: LookedAction): void {
-    this.#insert(at, action, "new", at.isLeft ? "left" : null);
+  putAction(action: LookedAction): void {
+    this.#insert(action, "new", this.#row?.isLeft === true ? "left" : null);
     const [, kind, subject] = action;
     if (kind === "resoldTicket") this.resoldBy.add(subject.charAt(0));
     const form = formOf(subject);
     if (form === subject) return;
     this.hasOdd = true;
-    this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, at.row);
+    this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, this.#first);
   }
 
   /** What the corrected version of a bad row was accepted as. */
-  putCorrected(at: At, { kind, subject, mark }: Corrected): void {
-    this.#insert(at, [null, kind, subject, baseOf(mark), null, null, null, null, null], "sent", "corrected");
+  putCorrected({ kind, subject, mark }: Corrected): void {
+    this.#insert([null, kind, subject, baseOf(mark), null, null, null, null, null], "sent", "corrected");
   }
 
   /** What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has no mark. */
-  putBad(at: At, { action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
+  putBad(attempted: readonly Action[]): void {
+    for (const action of attempted) this.#putBad(action);
+    if (this.#seq < this.#first) this.#insert(NOTHING, "bad", null);
+  }
+
+  #putBad({ action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
     const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : null;
     const isOfEvent = actionSpec(kind).about === "event";
     const event = isOfEvent || typeof eventId !== "string" ? null : withoutNul(eventId);
     for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
       if (typeof id !== "string") continue;
       const subject = withoutNul(`${letter}:${id}`);
-      this.#insert(at, [null, kind, subject, null, null, time, event, null, null], "bad", null);
+      this.#insert([null, kind, subject, null, null, time, event, null, null], "bad", null);
     }
   }
 
-  #insert({ row, input, position }: At, action: LookedAction, verdict: string, why: string | null): void {
-    const [, , , , , time] = action;
+  #insert(action: LookedAction | typeof NOTHING, verdict: string, why: string | null): void {
+    const { input = 0, line = 0, text = "", position }: Partial<KeptRow> = this.#row ?? {};
+    const time = action[5];
     this.#seq += 1;
     if (time !== null) this.#clock = time;
-    this.#action(this.#seq, this.#seq, row, input, this.#isByTime ? this.#clock : null, ...action);
+    const seq = this.#seq;
+    // A row that can't be read has no time: sorted by that, it may have stood before all.
+    const place = this.#isByTime && action === NOTHING ? 0 : seq;
+    const clock = this.#isByTime ? this.#clock : null;
+    this.#put(seq, place, this.#first, input, line, seq === this.#first ? text : null, clock, ...action);
     if (position === undefined && verdict === "new" && why === null) return;
     const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
-    this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);
+    this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, seq);
   }
 
   /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
@@ -192,8 +205,9 @@ export class RowsRead {
   spoil(of: Placed, problem: Problem): boolean {
     if (this.problems.severityOf(problem.rule) !== "error") return false;
     const reason = `${problem.rule}: ${problem.message}`;
-    const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
-    if (this.#store.run(sql, reason, of.row) === 1) this.invalid += 1;
+    const sql = `INSERT INTO row (row, state, reason) VALUES (?, 'invalid', ?) ON CONFLICT (row)
+      DO UPDATE SET state = excluded.state, reason = excluded.reason WHERE state IS NULL`;
+    if (this.#store.run(sql, of.row, reason) === 1) this.invalid += 1;
     return true;
   }
 
@@ -201,20 +215,19 @@ export class RowsRead {
   note({ row, place }: Placed, problem: Problem, severity: Severity): void {
     if (severity === "off") return;
     const { input, line, text } = this.#found(row);
-    const before = this.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
     const { name = "", format = "cells" } = this.inputs[input] ?? {};
-    const where = { source: name, line, text, item: pointerTo(format, row - 1 - before), place };
+    const where = { source: name, line, text, item: pointerTo(format, line), place };
     this.problems.add(where, problem, severity);
   }
 
   #found(row: number): { readonly input: number; readonly line: number; readonly text: string } {
-    const sql = "SELECT input, line, text FROM row WHERE row = ?";
+    const sql = "SELECT input, line, text FROM action WHERE seq = ?";
     return this.#store.get(sql, row) ?? { input: 0, line: 0, text: "" };
   }
 }
 
-/** JSON pointer to a row. @param index of the row in its file, from 0. */
-export function pointerTo(format: ReadInput["format"], index: number): string | undefined {
+/** JSON pointer to a row. @param line of an array, its index. */
+export function pointerTo(format: ReadInput["format"], line: number): string | undefined {
   if (format === "cells") return undefined;
-  return format === "json" ? `/${index}` : "";
+  return format === "json" ? `/${line}` : "";
 }

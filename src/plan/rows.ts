@@ -15,7 +15,7 @@ import { mappingChanged } from "./guard.ts";
 import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
 import type { Made } from "./made.ts";
 import type { Problems, Where } from "./problems.ts";
-import { type At, pointerTo, type ReadInput, RowsRead } from "./rows-read.ts";
+import { type KeptRow, pointerTo, type ReadInput, RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
 import type { Mapping, ThreadLook } from "./thread.ts";
 
@@ -149,22 +149,28 @@ class Rows {
     return known;
   }
 
-  #store(of: Open, looked: Looked, what: Known | undefined): void {
+  #store(of: Open, [, line, text, ...action]: Looked, what: Known | undefined): void {
     const { read } = this;
-    const [index, line, text, ...action] = looked;
-    const { position, isLeft = false, digest, accepted = [] }: Partial<Known> = what ?? {};
-    const at: At = { row: of.before + index + 1, input: of.number, line, text: text ?? "", position, isLeft, digest };
+    const { position, isLeft = false, digest }: Partial<Known> = what ?? {};
+    const row = { input: of.number, line, text: text ?? "", position, isLeft, digest };
+    if (what?.isBad === true) {
+      this.#storeBad(of, row, what);
+      return;
+    }
+    if (what !== undefined && text !== null) read.problems.report(whereIs(of, row), what.problems);
+    if (action.length === 0) return; // skipped
+    if (text !== null) read.beginRow(row);
+    read.putAction(action);
+  }
+
+  #storeBad(of: Open, row: KeptRow, { problems, attempted, accepted }: Known): void {
+    const { read } = this;
     if (accepted.length > 0) {
-      read.putRow(at, "corrected");
-      for (const action of accepted) read.putCorrected(at, action);
-    } else if (what?.isBad === true) {
-      read.putRow(at, "invalid", this.#reportBad(whereIs(of, index, at), what.problems));
-      for (const action of what.attempted) read.putBad(at, action);
+      read.beginRow(row, "corrected");
+      for (const action of accepted) read.putCorrected(action);
     } else {
-      if (what !== undefined && text !== null) read.problems.report(whereIs(of, index, at), what.problems);
-      if (action.length === 0) return; // skipped
-      if (text !== null) read.putRow(at);
-      read.putAction(at, action);
+      read.beginRow(row, "invalid", this.#reportBad(whereIs(of, row), problems));
+      read.putBad(attempted);
     }
   }
 
@@ -225,8 +231,8 @@ function formatOf({ header, format }: Pick<Input, "header" | "format">): ReadInp
   return format === "json" ? "json" : "ndjson";
 }
 
-function whereIs({ file, format }: Open, index: number, { line, text }: At): Where {
-  return { source: file.name, line, text, item: pointerTo(format, index) };
+function whereIs({ file, format }: Open, { line, text }: KeptRow): Where {
+  return { source: file.name, line, text, item: pointerTo(format, line) };
 }
 
 const tooLong = (items: number): FileProblem => ({

@@ -4,24 +4,22 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { errorCode, Failure } from "../failure.ts";
 
 /**
- * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
- * `run`, `at` the position where its row was first read, where that was an earlier run (for a row without actions `at` is the
- * place of the action behind it); `clock`: the last time that the input gave, of those that `--order time` sorts. `verdict` is
- * one of `verdicts.ts`, or `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or
- * the run that it is held for, `reason` what its rejects say.
+ * A line for each action, and one without an action for a bad row that gives none. `row` is the `seq` of the row's first line,
+ * which has its `text`; what is special of a row stands in the table `row`. `place` is where an action stands in the order that
+ * counts (its `seq` in the input, unless `--order time` moved it), and `run`, `at` the position where its row was first read,
+ * where that was an earlier run; `clock`: the last time that the input gave, of those that `--order time` sorts. `verdict` is one
+ * of `verdicts.ts`, or `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or the
+ * run that it is held for, `reason` what its rejects say.
  *
  * What is long stands last, behind what is changed. `spot`: in which chunk an action is, and where there.
  */
 const TABLES = `
-CREATE TABLE row (
-  row INTEGER PRIMARY KEY, input INTEGER NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
-  state TEXT, reason TEXT, digest TEXT, run INTEGER, at INTEGER
-) STRICT;
 CREATE TABLE action (
-  seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, line INTEGER NOT NULL, kind TEXT, subject TEXT,
   mark TEXT, content TEXT, time INTEGER, event TEXT, owner TEXT, decimals INTEGER, place INTEGER NOT NULL, clock INTEGER,
-  verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT, json TEXT
+  verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT, json TEXT, text TEXT
 ) STRICT;
+CREATE TABLE row (row INTEGER PRIMARY KEY, state TEXT, reason TEXT, digest TEXT) STRICT;
 CREATE TABLE spot (seq INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, place INTEGER NOT NULL) STRICT;
 CREATE TABLE event (id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE odd (form TEXT, subject TEXT, row INTEGER, PRIMARY KEY (form, subject)) STRICT, WITHOUT ROWID;
