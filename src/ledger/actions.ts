@@ -1,7 +1,7 @@
 /** What was entered, and neither rejected nor abandoned since. */
 
 import { PENDING_STATES } from "./chunks.ts";
-import { type Database, type Reader, type Session, select } from "./database.ts";
+import { type Database, type Reader, select, type Writer } from "./database.ts";
 import type { Actions, Corrected, Identity, Item, KnownAction, NewAction } from "./ledger.ts";
 import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
 
@@ -30,69 +30,64 @@ const toRow = (run: number, action: NewAction): readonly Value[] => {
   return [...partsOf(action), action.content, time ?? null, event, owner, run, chunk, place, run, seq];
 };
 
-/** Part of a transaction. @param onConflict what becomes of one that is known; otherwise @throws Failure `busy`. */
+/** @param onConflict what becomes of one that is known; otherwise @throws Failure `busy`. */
 export async function insertActions(
-  session: Session,
+  writer: Writer,
   run: number,
   actions: readonly NewAction[],
   onConflict = "",
 ): Promise<void> {
   if (actions.length === 0) return;
-  await session.insert("actions", { columns: COLUMNS, rows: actions.map((action) => toRow(run, action)) }, onConflict);
+  await writer.insert("actions", { columns: COLUMNS, rows: actions.map((action) => toRow(run, action)) }, onConflict);
   const rows = actions.flatMap(({ normal, subject }) => (normal === undefined ? [] : [[normal, subject]]));
   const spellings = { columns: { normal: "text", subject: "text" }, rows } as const;
-  if (rows.length > 0) await session.insert("spellings", spellings, "ON CONFLICT DO NOTHING");
+  if (rows.length > 0) await writer.insert("spellings", spellings, "ON CONFLICT DO NOTHING");
 }
 
 /** What is known of it is what the row says now; who sent it stays. */
 const ADOPTED = `ON CONFLICT (subject, kind, mark) DO UPDATE SET content = excluded.content, time = excluded.time, event = excluded.event,
   owner = excluded.owner, position_run = excluded.position_run, position_seq = excluded.position_seq`;
 
-/** Part of a transaction: they are known from now on, and nothing is sent. Of one that stands there several times, the last counts. */
-export async function adoptActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
+/** They are known from now on, and nothing is sent. Of one that stands there several times, the last counts. */
+export async function adoptActions(writer: Writer, run: number, actions: readonly NewAction[]): Promise<void> {
   const latest = new Map(actions.map((action) => [keyOf(action), action]));
-  await insertActions(session, run, [...latest.values()], ADOPTED);
+  await insertActions(writer, run, [...latest.values()], ADOPTED);
 }
 
-/** Part of a transaction: they were not taken, and may be sent again. What they were to correct is not corrected. */
-export async function deleteActions(
-  session: Session,
-  run: number,
-  chunk: number,
-  items: readonly Item[],
-): Promise<void> {
+/** They were not taken, and may be sent again. What they were to correct is not corrected. */
+export async function deleteActions(writer: Writer, run: number, chunk: number, items: readonly Item[]): Promise<void> {
   if (items.length === 0) return;
   const actions = items.map(({ origin }) => origin);
   const digests = [...new Set(actions.flatMap(({ digest }) => digest ?? []))];
   if (digests.length > 0)
-    await session.run(
+    await writer.run(
       sql`DELETE FROM corrected WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)`,
     );
-  await session.run(sql`DELETE FROM actions WHERE run = ${run} AND chunk = ${chunk}
+  await writer.run(sql`DELETE FROM actions WHERE run = ${run} AND chunk = ${chunk}
     AND (subject, kind, mark) IN (SELECT subject, kind, mark FROM ${identities(actions)} AS wanted)`);
 }
 
-/** Part of a transaction: another chunk holds them now, in this order. */
+/** Another chunk holds them now, in this order. */
 export async function moveActions(
-  session: Session,
+  writer: Writer,
   run: number,
   from: number,
   to: number,
   actions: readonly Identity[],
 ): Promise<void> {
-  await session.run(sql`UPDATE actions SET chunk = ${to}, place = wanted.at FROM ${identities(actions)} AS wanted
+  await writer.run(sql`UPDATE actions SET chunk = ${to}, place = wanted.at FROM ${identities(actions)} AS wanted
     WHERE ${IS_WANTED} AND actions.run = ${run} AND actions.chunk = ${from}`);
 }
 
-/** Part of a transaction. What an earlier version gave, and is not known, will not come any more. */
-export async function noteCorrected(session: Session, corrected: readonly Corrected[]): Promise<void> {
+/** What an earlier version gave, and is not known, will not come any more. */
+export async function noteCorrected(writer: Writer, corrected: readonly Corrected[]): Promise<void> {
   if (corrected.length === 0) return;
   const digests = [...new Set(corrected.map(({ digest }) => digest))];
-  await session.run(sql`DELETE FROM corrected
+  await writer.run(sql`DELETE FROM corrected
     WHERE digest IN (SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted)
     AND NOT EXISTS (SELECT 1 FROM actions WHERE ${IS_CORRECTED})`);
   const rows = corrected.map((action) => [action.digest, ...partsOf(action)]);
-  await session.insert("corrected", { columns: { digest: "text", ...KEY }, rows }, "ON CONFLICT DO NOTHING");
+  await writer.insert("corrected", { columns: { digest: "text", ...KEY }, rows }, "ON CONFLICT DO NOTHING");
 }
 
 const IS_CORRECTED = raw(

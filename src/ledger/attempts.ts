@@ -1,31 +1,31 @@
 /**
- * The tries to send a chunk, each step as part of a transaction. Where workers send, a step counts only under the fence of the
+ * The tries to send a chunk. Where workers send, a step counts only under the fence of the
  * lane's latest claim, and a try that was given up decides nothing any more. Times of limits are the database's clock.
  */
 
 import { EXIT_CODES } from "../failure.ts";
 import { mustPass, pass, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
-import { first, type Reader, type Session, scalar, select } from "./database.ts";
+import { first, type Reader, scalar, select, type Writer } from "./database.ts";
 import type { Attempt, Ended, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
 import type { Claim } from "./workers.ts";
 
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(
-  session: Session,
+  writer: Writer,
   run: number,
   { chunk, at, claim: claimed }: Intent,
 ): Promise<Pick<Stepped, "attempt" | "obstacle">> {
-  const obstacle = claimed && (await obstacleTo(session, claimed));
+  const obstacle = claimed && (await obstacleTo(writer, claimed));
   if (obstacle !== undefined) return { attempt: undefined, obstacle };
   const anew = { httpStatus: undefined, detail: undefined };
   // It may have been abandoned just now.
-  if (!(await pass(session, run, chunk, "intend", anew))) return { attempt: undefined, obstacle: "waits" };
+  if (!(await pass(writer, run, chunk, "intend", anew))) return { attempt: undefined, obstacle: "waits" };
   const { worker, fence } = claimed?.claim ?? {};
-  const limit = claimed === undefined ? sql`NULL` : sql`${session.dialect.now} + ${claimed.limitMs}`;
+  const limit = claimed === undefined ? sql`NULL` : sql`${writer.now} + ${claimed.limitMs}`;
   const attempt = await scalar<number>(
-    session,
+    writer,
     sql`INSERT INTO attempts (run, chunk, attempt, started_at, worker, fence, limit_ms)
       SELECT ${run}, ${chunk}, coalesce(max(attempt), 0) + 1, ${at}, ${worker}, ${fence}, ${limit}
       FROM attempts WHERE run = ${run} AND chunk = ${chunk} RETURNING attempt`,
@@ -38,26 +38,26 @@ export async function beginAttempt(
  *
  * @returns false where no such attempt is under way. Else nobody gives it up before the transaction ends.
  */
-export async function endAttempt(session: Session, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
+export async function endAttempt(writer: Writer, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
   const { chunk, at, class: meant, answers, httpStatus, detail, raw, claim, attempt } = ended;
   const isDecided = answers?.every(({ outcome }) => outcome !== "in doubt") === true;
   const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: isDecided ? undefined : raw });
   const which = claim === undefined ? sql`` : sql` AND attempt = ${attempt} AND fence = ${claim.fence}`;
   const where = sql`run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
-  return (await session.run(sql`UPDATE attempts SET ${end} WHERE ${where}`)) === 1;
+  return (await writer.run(sql`UPDATE attempts SET ${end} WHERE ${where}`)) === 1;
 }
 
 const VANISHED = "the process ended before the answer came";
 
 /** What nobody can be waiting for any more is in doubt. */
-export async function doubtVanished(session: Session, run: number, at: string): Promise<number> {
+export async function doubtVanished(writer: Writer, run: number, at: string): Promise<number> {
   const over = sql`run = ${run} AND state = 'sending' AND NOT EXISTS (SELECT 1 FROM attempts
-    WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${session.dialect.now})`;
+    WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${writer.now})`;
   let doubted = 0;
-  for (const { chunk } of await selectChunks(session, over)) {
+  for (const { chunk } of await selectChunks(writer, over)) {
     // Its answer may be stored just now.
-    if (!(await endAttempt(session, run, { chunk, at, class: "in doubt", detail: VANISHED }))) continue;
-    await mustPass(session, run, chunk, "doubt", { detail: VANISHED });
+    if (!(await endAttempt(writer, run, { chunk, at, class: "in doubt", detail: VANISHED }))) continue;
+    await mustPass(writer, run, chunk, "doubt", { detail: VANISHED });
     doubted += 1;
   }
   return doubted;
@@ -75,23 +75,22 @@ export const mayBeSent = (
   AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ${words(QUESTION_STATES)})`;
 
 /** Whether the claim counts. If so, nobody else claims the lane before the transaction ends. */
-export async function holdsLane(session: Session, { run, lane, fence }: Claim): Promise<boolean> {
-  const { forUpdate } = session.dialect;
-  const held = sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${forUpdate}`;
-  return (await first(session, held)) !== undefined;
+export async function holdsLane(writer: Writer, { run, lane, fence }: Claim): Promise<boolean> {
+  const held = sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} FOR UPDATE`;
+  return (await first(writer, held)) !== undefined;
 }
 
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 async function obstacleTo(
-  session: Session,
+  writer: Writer,
   { claim: { run, lane, fence }, mostRejected, shareMs }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  const { now, forUpdate } = session.dialect;
+  const { now } = writer;
   const held = await first<{ may: number | boolean; rejected: number; waitMs: number }>(
-    session,
+    writer,
     sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
         (SELECT not_before_ms - ${now} FROM pace) AS wait_ms
-      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${forUpdate}`,
+      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} FOR UPDATE`,
   );
   if (held === undefined) return "taken";
   if (!held.may) return "waits";
@@ -100,7 +99,7 @@ async function obstacleTo(
   if (shareMs === 0) return undefined;
   const turn = sql`UPDATE pace SET not_before_ms = ${now} + ${shareMs} WHERE not_before_ms <= ${now}`;
   // Another worker may have taken the turn just now.
-  return (await session.run(turn)) === 1 ? undefined : { waitMs: 1 };
+  return (await writer.run(turn)) === 1 ? undefined : { waitMs: 1 };
 }
 
 /**
@@ -108,8 +107,7 @@ async function obstacleTo(
  * it. Those that are planned again, by somebody's word or in a database that came back without the attempt, are in doubt once
  * more if the service may have them.
  */
-export async function keepLate(session: Session, { run, lane }: Claim, late: Ended): Promise<void> {
-  const { forUpdate } = session.dialect;
+export async function keepLate(writer: Writer, { run, lane }: Claim, late: Ended): Promise<void> {
   const { chunk, attempt, at, answers, httpStatus, raw } = late;
   const accepted = answers?.filter(({ outcome }) => outcome === "accepted").length;
   const mayBeTaken = answers?.some(({ outcome }) => outcome !== "rejected") ?? raw !== undefined;
@@ -118,21 +116,21 @@ export async function keepLate(session: Session, { run, lane }: Claim, late: End
       ? `a late answer says: ${late.class}`
       : `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
   if (raw !== undefined)
-    await session.run(sql`UPDATE attempts SET answer = ${raw}
+    await writer.run(sql`UPDATE attempts SET answer = ${raw}
       WHERE run = ${run} AND chunk = ${chunk} AND attempt = ${attempt} AND answer IS NULL`);
   // Whoever has claimed the lane since begins nothing of it until this is known.
-  await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${forUpdate}`);
+  await writer.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} FOR UPDATE`);
   // The chunk may have become several.
   const parts = await select<{ chunk: number; state: string; detail?: string }>(
-    session,
+    writer,
     sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND (state = 'planned' OR state = 'in doubt')
-      AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${forUpdate}`,
+      AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) FOR UPDATE`,
   );
   for (const { chunk: part, state, detail } of parts) {
     const all = detail === undefined ? said : `${detail}; ${said}`;
     if (state === "in doubt")
-      await session.run(sql`UPDATE chunks SET detail = ${all} WHERE run = ${run} AND chunk = ${part}`);
-    else if (mayBeTaken) await pass(session, run, part, "doubtLate", { detail: all });
+      await writer.run(sql`UPDATE chunks SET detail = ${all} WHERE run = ${run} AND chunk = ${part}`);
+    else if (mayBeTaken) await pass(writer, run, part, "doubtLate", { detail: all });
   }
 }
 

@@ -1,13 +1,12 @@
-/** Chunks in the tables: entered, read, led through their life and cut, each as part of a transaction. */
+/** Chunks in the tables: entered, read, led through their life and cut. */
 
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { elementsOf } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
-import { first, type Reader, type Session, scalar, select } from "./database.ts";
+import { first, type Reader, scalar, select, type Writer } from "./database.ts";
 import type { Chunk, Item, Origin, Outcomes } from "./ledger.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
@@ -23,15 +22,15 @@ const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk 
 export const selectChunks = (reader: Reader, where: Sql, limit = sql``): Promise<readonly Chunk[]> =>
   select(reader, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk ${limit}`);
 
-export async function readChunk(session: Reader, run: number, chunk: number): Promise<Chunk> {
-  const [row] = await selectChunks(session, ofChunk(run, chunk));
+export async function readChunk(writer: Reader, run: number, chunk: number): Promise<Chunk> {
+  const [row] = await selectChunks(writer, ofChunk(run, chunk));
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   return row;
 }
 
 /** @returns false where the chunk is in no state in which that may happen. */
 export async function pass(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number,
   event: ChunkEvent,
@@ -40,14 +39,14 @@ export async function pass(
   const { from, to } = TRANSITIONS[event];
   const others = Object.keys(also).length === 0 ? sql`` : sql`, ${assigned(also)}`;
   const where = sql`${ofChunk(run, chunk)} AND state IN ${words(from)}`;
-  return (await session.run(sql`UPDATE chunks SET state = ${to}${others} WHERE ${where}`)) === 1;
+  return (await writer.run(sql`UPDATE chunks SET state = ${to}${others} WHERE ${where}`)) === 1;
 }
 
 /** @throws Error where the chunk is in no state in which that may happen: a fault of the caller. */
 export async function mustPass(...step: Parameters<typeof pass>): Promise<void> {
   if (await pass(...step)) return;
-  const [session, run, chunk, event] = step;
-  const { state } = await readChunk(session, run, chunk);
+  const [writer, run, chunk, event] = step;
+  const { state } = await readChunk(writer, run, chunk);
   throw new Error(`chunk ${chunk} of run ${run} is ${state}, so it can't ${event}`);
 }
 
@@ -61,21 +60,16 @@ interface Content {
   readonly outcomes?: readonly Outcome[] | undefined;
 }
 
-/** Part of a transaction. */
 export async function insertChunk(
-  session: Session,
+  writer: Writer,
   place: ChunkPlace,
   { body, origins, rows, outcomes }: Content,
 ): Promise<void> {
   const { run, chunk } = place;
-  const [packed, packedOrigins, texts] = await Promise.all([
-    body && pack(body),
-    packJson(origins),
-    rows && packJson(rows),
-  ]);
-  const large = { outcomes: outcomes && toStored(outcomes), origins: packedOrigins, texts };
-  await session.run(insertInto("chunks", { ...place, count: origins.length }));
-  await session.run(insertInto("bodies", { run, chunk, sha256: body && sha256(body), body: packed, ...large }));
+  const large = { origins: packJson(origins), texts: rows && packJson(rows), body: body && pack(body) };
+  const known = { outcomes: outcomes && toStored(outcomes), sha256: body && sha256(body) };
+  await writer.run(insertInto("chunks", { ...place, count: origins.length }));
+  await writer.run(insertInto("bodies", { run, chunk, ...known, ...large }));
 }
 
 /** As `Ledger.body` says. */
@@ -87,11 +81,12 @@ export async function readBody(reader: Reader, run: number, chunk: number): Prom
   if (row?.body === undefined) return undefined;
   try {
     // Without where its actions come from, the answer could not be stored.
-    const [body] = await Promise.all([unpack(row.body), unpack(row.origins)]);
+    unpack(row.origins);
+    const body = unpack(row.body);
     if (sha256(body) === row.sha256) return body;
     throw new Error("it has another digest than what was entered");
   } catch (cause) {
-    const what = `The body of chunk ${chunk} in the ledger ${reader.dialect.place} is damaged. Nothing of it was sent.`;
+    const what = `The body of chunk ${chunk} in the ledger ${reader.place} is damaged. Nothing of it was sent.`;
     const hint = "Restore the ledger from a backup; what that lacks is noticed before anything is sent.";
     throw new Failure("storage", what, { hint, cause });
   }
@@ -126,25 +121,25 @@ export async function readOutcomes(reader: Reader, run: number, chunk: number): 
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   const { origins, texts, outcomes, ...of } = row;
   const stored = outcomes === undefined ? [] : fromStored(outcomes);
-  const read = (await unpackJson(origins)) as readonly Origin[]; // by insertChunk
+  const read = unpackJson(origins) as readonly Origin[]; // by insertChunk
   const items = read.map((origin, place): Item => {
     const { outcome = OTHERWISE[of.state], promise, response } = stored[place] ?? {};
     return { origin, place, outcome, promise, response };
   });
-  const rows = texts && ((await unpackJson(texts)) as readonly string[]); // by insertChunk
+  const rows = texts && (unpackJson(texts) as readonly string[]); // by insertChunk
   return { chunk: of, items, rows };
 }
 
 /** Of all its actions. What was said of a doubt makes way for what a person says; rows that were accepted are not needed any more. */
 export async function storeOutcomes(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number,
   outcomes: readonly Outcome[],
 ): Promise<void> {
   const isDone = outcomes.every(({ outcome }) => outcome === "accepted" || outcome === "settled");
   const stored = { outcomes: toStored(outcomes), ...(isDone && { texts: undefined }) };
-  await session.run(sql`UPDATE bodies SET ${assigned(stored)} WHERE ${ofChunk(run, chunk)}`);
+  await writer.run(sql`UPDATE bodies SET ${assigned(stored)} WHERE ${ofChunk(run, chunk)}`);
 }
 
 /**
@@ -155,14 +150,14 @@ export async function storeOutcomes(
  * @returns the numbers of the parts.
  */
 export async function cut(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number,
   partOf: (place: number) => number | undefined,
   state: ChunkState,
   said: { readonly outcomes?: readonly Outcome[]; readonly detail?: string } = {},
 ): Promise<readonly number[]> {
-  const { chunk: parent, items, rows } = await readOutcomes(session, run, chunk);
+  const { chunk: parent, items, rows } = await readOutcomes(writer, run, chunk);
   const stored = items.some(({ response }) => response !== undefined) ? items : undefined;
   const { outcomes = stored, detail } = said;
   const parts: number[][] = [];
@@ -172,9 +167,9 @@ export async function cut(
     parts[part] ??= [];
     parts[part].push(place);
   }
-  const elements = elementsOf(await readRequest(session, run, chunk));
+  const elements = elementsOf(await readRequest(writer, run, chunk));
   if (elements.length !== items.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
-  const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
+  const last = await scalar<number>(writer, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
   const made: number[] = [];
   for (const places of parts) {
     const number = (last ?? 0) + made.length + 1;
@@ -183,7 +178,7 @@ export async function cut(
     const rowAt = new Map(kept.map((row, at) => [row, at]));
     const { lane, stage, whole, first: at } = parent;
     await insertChunk(
-      session,
+      writer,
       { run, chunk: number, lane, stage, whole, first: at + (places[0] ?? 0), state, detail },
       {
         body: Buffer.from(`[${places.map((at) => elements[at]).join(",")}]`),
@@ -192,7 +187,7 @@ export async function cut(
         outcomes: outcomes && places.flatMap((at) => outcomes[at] ?? []),
       },
     );
-    await moveActions(session, run, chunk, number, chosen);
+    await moveActions(writer, run, chunk, number, chosen);
     made.push(number);
   }
   return made;
@@ -203,31 +198,24 @@ export async function cut(
  *
  * @returns the chunk that holds them now: it may be all of it.
  */
-export async function cutOut(
-  session: Session,
-  run: number,
-  chunk: number,
-  chosen: ReadonlySet<number>,
-): Promise<number> {
-  const { count, state } = await readChunk(session, run, chunk);
+export async function cutOut(writer: Writer, run: number, chunk: number, chosen: ReadonlySet<number>): Promise<number> {
+  const { count, state } = await readChunk(writer, run, chunk);
   if (chosen.size === count) return chunk;
   // Nobody waits for the answer to what is left of a request.
-  if (state === "sending") await mustPass(session, run, chunk, "doubt");
+  if (state === "sending") await mustPass(writer, run, chunk, "doubt");
   const kept = state === "sending" ? "in doubt" : state;
-  const [part = chunk] = await cut(session, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
-  await mustPass(session, run, chunk, kept === "planned" ? "split" : "cut");
+  const [part = chunk] = await cut(writer, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
+  await mustPass(writer, run, chunk, kept === "planned" ? "split" : "cut");
   return part;
 }
 
-const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
-/** With a checksum, by which a changed bit is noticed. */
-const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 } };
+/** Fast: what is alike in a chunk is near. The checksum notices a changed bit. */
+const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
 
-const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
-const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
-const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(JSON.stringify(value)));
-const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
+const pack = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, PACKING);
+const unpack = (bytes: Uint8Array): Buffer => zstdDecompressSync(bytes);
+const packJson = (value: unknown): Uint8Array => pack(Buffer.from(JSON.stringify(value)));
+const unpackJson = (bytes: Uint8Array): unknown => JSON.parse(unpack(bytes).toString());
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

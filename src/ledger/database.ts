@@ -3,19 +3,25 @@
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import type { Rows, Sql } from "./sql.ts";
 
-export interface Session {
-  readonly dialect: Dialect;
+/** What reads, each statement on its own or all in one transaction. */
+export interface Reader {
+  /** The ledger, for people. */
+  readonly place: string;
+  /** A time of day by the database's clock, as milliseconds since 1970. */
+  readonly now: Sql;
   /** What the caller says of the rows follows from the tables' own types. */
   all<T extends object>(statement: Sql): Promise<T[]>;
+}
+
+/** What writes, as part of a transaction. */
+export interface Writer extends Reader {
   /** @returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
   /** Inserts rows. @param onConflict what stands behind them, such as `ON CONFLICT DO NOTHING`. */
   insert(table: string, rows: Rows, onConflict?: string): Promise<void>;
 }
 
-/** What it is asked beside a transaction is asked statement by statement. */
 export interface Database extends Reader, AsyncDisposable {
-  readonly place: string;
   /** This machine's name, where others share the database. */
   readonly machine: string | undefined;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
@@ -23,9 +29,9 @@ export interface Database extends Reader, AsyncDisposable {
    * All or nothing; after it resolves, it is on disk. The work is done again where it was cut short: it has no other effect than
    * on the database. `once`: it can't be done again, and fails instead.
    */
-  write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T>;
-  /** Part of a transaction: wakes workers, after something that they may wait for. */
-  wake(session: Session): Promise<void>;
+  write<T>(work: (writer: Writer) => Promise<T>, how?: "once"): Promise<T>;
+  /** Wakes workers, after something that they may wait for. */
+  wake(writer: Writer): Promise<void>;
   lock(options: LockOptions): Promise<AsyncDisposable>;
   holder(name: string): Promise<LockHolder | undefined>;
   /** On disk. */
@@ -33,19 +39,6 @@ export interface Database extends Reader, AsyncDisposable {
   /** Gives the disk back what was removed, where the database does not do so by itself. */
   giveBack(): Promise<void>;
 }
-
-/** In what the databases differ. */
-interface Dialect {
-  /** The ledger, for people. */
-  readonly place: string;
-  /** A time of day of the database's clock, as milliseconds since 1970. */
-  readonly now: Sql;
-  /** Keeps a row that was read as it is until the transaction ends. */
-  readonly forUpdate: Sql;
-}
-
-/** What reads, within a transaction or as a statement of its own. */
-export type Reader = Pick<Session, "all" | "dialect">;
 
 /**
  * Rows by the names of this program: `http_status` is `httpStatus`, and NULL is undefined.
@@ -66,7 +59,7 @@ export async function select<T extends object>(
       const value = row[column] ?? undefined;
       named[name] = parsed.has(name) && typeof value === "string" ? JSON.parse(value) : value;
     }
-    return named as T; // see Session
+    return named as T; // see Reader
   });
 }
 

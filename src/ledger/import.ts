@@ -4,7 +4,7 @@ import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
 import { IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
 import { cutOut, insertChunk, readOutcomes, selectChunks } from "./chunk-life.ts";
-import { type Database, type Session, scalar } from "./database.ts";
+import { type Database, scalar, type Writer } from "./database.ts";
 import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { sql } from "./sql.ts";
@@ -12,8 +12,8 @@ import { storeAnswers } from "./steps.ts";
 
 /** As `Ledger.importRuns` says. */
 export const importRuns = (database: Database, runs: readonly ImportedRun[]): Promise<void> =>
-  database.write(async (session) => {
-    for (const run of runs) await beginRun(session, run);
+  database.write(async (writer) => {
+    for (const run of runs) await beginRun(writer, run);
   });
 
 /** As `Ledger.importActions` says. */
@@ -23,7 +23,7 @@ export async function importLines(
 ): Promise<Imported> {
   const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
   for await (const group of groupsOf(lines)) {
-    const entered = await database.write((session) => importGroup(session, group));
+    const entered = await database.write((writer) => importGroup(writer, group));
     if (entered > 0) runs.add(group[0].runId);
     total.entered += entered;
     total.known += group.length - entered;
@@ -55,11 +55,11 @@ interface Pending {
 }
 
 /** @returns how many of them are new here. */
-async function importGroup(session: Session, group: Group): Promise<number> {
-  const run = await runWith(session, group);
+async function importGroup(writer: Writer, group: Group): Promise<number> {
+  const run = await runWith(writer, group);
   const wanted = sql`${identities(group)} AS wanted CROSS JOIN actions`;
-  const known = new Map((await selectActions(session, wanted, IS_WANTED)).map((each) => [keyOf(each), each]));
-  const rejected = await rejectedIn(session, run.number, group);
+  const known = new Map((await selectActions(writer, wanted, IS_WANTED)).map((each) => [keyOf(each), each]));
+  const rejected = await rejectedIn(writer, run.number, group);
   const [pending, fresh]: [Pending[], ImportedLine[]] = [[], []];
   for (const line of group) {
     const found = known.get(keyOf(line));
@@ -70,25 +70,25 @@ async function importGroup(session: Session, group: Group): Promise<number> {
     // What was rejected is known by its place in the input, the rest by its identity.
     else if (isRejected ? !rejected.has(line.seq) : found === undefined) fresh.push(line);
   }
-  await answerPending(session, run.number, pending);
-  await enter(session, run, fresh);
+  await answerPending(writer, run.number, pending);
+  await enter(writer, run, fresh);
   return pending.length + fresh.length;
 }
 
 /** The places in the input of what is known to be rejected. */
-async function rejectedIn(session: Session, run: number, group: Group): Promise<ReadonlySet<number>> {
+async function rejectedIn(writer: Writer, run: number, group: Group): Promise<ReadonlySet<number>> {
   const rejected = new Set<number>();
   if (group.every(({ outcome }) => outcome !== "rejected")) return rejected;
-  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`))
-    for (const { outcome, origin } of (await readOutcomes(session, run, chunk)).items)
+  for (const { chunk } of await selectChunks(writer, sql`run = ${run} AND rejected > 0`))
+    for (const { outcome, origin } of (await readOutcomes(writer, run, chunk)).items)
       if (outcome === "rejected") rejected.add(origin.seq);
   return rejected;
 }
 
-async function beginRun(session: Session, { run, environment, at }: ImportedRun): Promise<void> {
-  if ((await selectRuns(session, sql`WHERE id = ${run}`)).length > 0) return;
+async function beginRun(writer: Writer, { run, environment, at }: ImportedRun): Promise<void> {
+  if ((await selectRuns(writer, sql`WHERE id = ${run}`)).length > 0) return;
   const [later] = await selectRuns(
-    session,
+    writer,
     sql`WHERE created_at > ${at} AND (kind <> 'sent' OR state IN ('open', 'closing') OR EXISTS
       (SELECT 1 FROM chunks WHERE run = number AND state NOT IN ('planned', 'split', 'abandoned'))) ORDER BY number LIMIT 1`,
   );
@@ -96,7 +96,7 @@ async function beginRun(session: Session, { run, environment, at }: ImportedRun)
   if (later !== undefined) throw knownLater(later.run, environment, run);
   const counts = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
   const facts = { run, createdAt: at, environment, output: undefined, inputs: [], ...counts };
-  await insertRun(session, facts, "imported", at);
+  await insertRun(writer, facts, "imported", at);
 }
 
 const knownLater = (later: string, environment: string, run: string): Failure =>
@@ -109,10 +109,10 @@ const knownLater = (later: string, environment: string, run: string): Failure =>
   );
 
 /** The run of these lines, with the inputs that they name. */
-async function runWith(session: Session, group: Group): Promise<Run> {
+async function runWith(writer: Writer, group: Group): Promise<Run> {
   const [{ runId, environment, at }] = group;
-  await beginRun(session, { run: runId, environment, at });
-  const [run] = await selectRuns(session, sql`WHERE id = ${runId}`);
+  await beginRun(writer, { run: runId, environment, at });
+  const [run] = await selectRuns(writer, sql`WHERE id = ${runId}`);
   if (run === undefined) throw new Error(`run ${runId} was not made`);
   const names = new Set(group.map(({ source }) => source)).difference(new Set(run.inputs.map(({ name }) => name)));
   if (names.size === 0) return run;
@@ -120,20 +120,20 @@ async function runWith(session: Session, group: Group): Promise<Run> {
     ...run.inputs,
     ...Array.from(names, (name) => ({ name, source: "", format: "", sha256: "", rows: 0 })),
   ];
-  const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
+  const known = await scalar<string>(writer, sql`SELECT facts FROM runs WHERE id = ${runId}`);
   const facts = JSON.stringify({ ...JSON.parse(known ?? "{}"), inputs });
-  await session.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
+  await writer.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
   return { ...run, inputs };
 }
 
 /** An older ledger does not know what became of what the run itself has still to send, or waits for. */
-async function answerPending(session: Session, run: number, pending: readonly Pending[]): Promise<void> {
+async function answerPending(writer: Writer, run: number, pending: readonly Pending[]): Promise<void> {
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
     const byPlace = new Map(ofChunk.map(({ place, line }) => [place, line]));
-    const chunk = await cutOut(session, run, from, new Set(byPlace.keys()));
+    const chunk = await cutOut(writer, run, from, new Set(byPlace.keys()));
     const inOrder = [...byPlace].toSorted(([one], [other]) => one - other);
     await answer(
-      session,
+      writer,
       run,
       chunk,
       inOrder.map(([, line]) => line),
@@ -142,35 +142,35 @@ async function answerPending(session: Session, run: number, pending: readonly Pe
 }
 
 /** The file that says what became of a chunk has its lines. */
-async function answer(session: Session, run: number, chunk: number, lines: readonly ImportedLine[]): Promise<void> {
+async function answer(writer: Writer, run: number, chunk: number, lines: readonly ImportedLine[]): Promise<void> {
   const answers = lines.map(({ outcome, promise, response }) => {
     if (outcome === "rejected") return { outcome, response: response ?? "null" } as const;
     return outcome === "accepted" && promise !== undefined
       ? ({ outcome, promise } as const)
       : ({ outcome: "settled", response } as const);
   });
-  await storeAnswers(session, run, { chunk, answers, httpStatus: undefined, at: lines[0]?.at ?? "" }, "import");
-  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
+  await storeAnswers(writer, run, { chunk, answers, httpStatus: undefined, at: lines[0]?.at ?? "" }, "import");
+  await writer.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
 }
 
 /** As a chunk that was answered. */
-async function enter(session: Session, { number, inputs }: Run, lines: readonly ImportedLine[]): Promise<void> {
+async function enter(writer: Writer, { number, inputs }: Run, lines: readonly ImportedLine[]): Promise<void> {
   const [line] = lines;
   if (line === undefined) return;
   // The number that it had, unless something else here has it.
   const free = sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM chunks WHERE run = ${number} AND chunk = ${line.chunk})
     THEN (SELECT max(chunk) + 1 FROM chunks WHERE run = ${number}) ELSE ${line.chunk} END AS chunk`;
-  const chunk = (await scalar<number>(session, free)) ?? line.chunk;
+  const chunk = (await scalar<number>(writer, free)) ?? line.chunk;
   const origins = lines.map(({ subject, kind, mark, content, time, event, owner, seq, line: at, source }): Origin => {
     const input = inputs.findIndex(({ name }) => name === source);
     return { input, line: at, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
   const spot = { run: number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
-  await insertChunk(session, spot, { body: undefined, origins, rows: undefined });
-  await answer(session, number, chunk, lines);
+  await insertChunk(writer, spot, { body: undefined, origins, rows: undefined });
+  await answer(writer, number, chunk, lines);
   const taken = lines.flatMap((each, place) => (each.outcome === "rejected" ? [] : [{ ...each, chunk, place }]));
   // A file that has an action twice has it once.
-  await insertActions(session, number, taken, "ON CONFLICT DO NOTHING");
+  await insertActions(writer, number, taken, "ON CONFLICT DO NOTHING");
 }
 
 /** What another run is about to send, or may have sent, is not known to be accepted, and would count as the earlier one. */

@@ -16,16 +16,16 @@ const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
 export function workersOf(database: Postgres): Workers {
-  const { now } = database.dialect;
+  const { now } = database;
   return {
     facts: () => database.facts(),
     async enter(command, silentMs) {
       await database.endWhenSilent(silentMs);
-      return await database.write(async (session) => {
-        await session.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
+      return await database.write(async (writer) => {
+        await writer.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
         const who = { host: database.machine, pid: process.pid, command };
         const entered = insertInto("workers", { ...who, startedMs: now, seenMs: now });
-        return (await scalar<number>(session, sql`${entered} RETURNING worker`)) ?? 0;
+        return (await scalar<number>(writer, sql`${entered} RETURNING worker`)) ?? 0;
       });
     },
     async seen(worker, left) {
@@ -39,12 +39,12 @@ export function workersOf(database: Postgres): Workers {
     async claim({ run, lane, worker }) {
       const name = lockOf(run, lane);
       if (!(await database.tryFenced(name))) return undefined;
-      const fence = await database.write(async (session) => {
+      const fence = await database.write(async (writer) => {
         const next = { fence: "lanes.fence + 1" };
         const take = insertInto("lanes", { run, lane, fence: 1, worker }, ["run", "lane"], next);
-        const taken = await scalar<number>(session, sql`${take} RETURNING fence`);
+        const taken = await scalar<number>(writer, sql`${take} RETURNING fence`);
         const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
-        return (await first(session, sending)) === undefined ? taken : undefined;
+        return (await first(writer, sending)) === undefined ? taken : undefined;
       });
       if (fence !== undefined) return { run, lane, worker, fence };
       // The request of the one before may still be on its way.
@@ -52,15 +52,15 @@ export function workersOf(database: Postgres): Workers {
       return undefined;
     },
     async release({ run, lane, fence }) {
-      await database.write((session) =>
-        session.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
+      await database.write((writer) =>
+        writer.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
       );
       await database.unlock(lockOf(run, lane));
     },
     maySend: async (run) => (await first(database, mayBeSent(run))) !== undefined,
     async putOff(ms) {
-      await database.write((session) =>
-        session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${ms})`),
+      await database.write((writer) =>
+        writer.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${ms})`),
       );
     },
     woken: (waitMs, signal) => database.woken(waitMs, signal),

@@ -2,20 +2,20 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { noteCorrected } from "./actions.ts";
-import { type Database, first, type Reader, type Session, select } from "./database.ts";
+import { type Database, first, type Reader, select, type Writer } from "./database.ts";
 import type { Guard, Invocation, Learnt, Notes, Output } from "./ledger.ts";
 import { insertInto, listOf, sql, words } from "./sql.ts";
 
 /** Of a source, the last nights that are kept. */
 const NIGHTS = 8;
 
-/** Part of a transaction, before anything is entered. */
-export async function noteLearnt(session: Session, { guard = [], corrected = [] }: Learnt): Promise<void> {
-  await noteCorrected(session, corrected);
+/** Before anything is entered. */
+export async function noteLearnt(writer: Writer, { guard = [], corrected = [] }: Learnt): Promise<void> {
+  await noteCorrected(writer, corrected);
   for (const { source, kind, made, night } of guard) {
-    const before = (await selectGuards(session, source)).find((each) => each.kind === kind)?.nights ?? [];
+    const before = (await selectGuards(writer, source)).find((each) => each.kind === kind)?.nights ?? [];
     const nights = JSON.stringify([...(night === undefined ? [] : [night]), ...before].slice(0, NIGHTS));
-    await session.run(insertInto("sources", { source, kind, made: JSON.stringify(made), nights }, ["source", "kind"]));
+    await writer.run(insertInto("sources", { source, kind, made: JSON.stringify(made), nights }, ["source", "kind"]));
   }
 }
 
@@ -35,7 +35,7 @@ const ENDED = {
 
 export const noteMethods = (database: Database): Notes => ({
   guard: (source) => selectGuards(database, source),
-  noteLearnt: (learnt) => database.write((session) => noteLearnt(session, learnt)),
+  noteLearnt: (learnt) => database.write((writer) => noteLearnt(writer, learnt)),
 
   output: (path) =>
     first<Output>(
@@ -48,20 +48,20 @@ export const noteMethods = (database: Database): Notes => ({
     return (await database.all<{ path: string }>(files)).map(({ path }) => path);
   },
   noteOutput: (output, written) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const { path, kind, length, mtimeNs, digest, run: of, input } = output;
       const row = { machine: database.machine ?? "", path, kind, length, mtimeNs, digest, run: of, input };
-      await session.run(insertInto("outputs", row, ["machine", "path"]));
+      await writer.run(insertInto("outputs", row, ["machine", "path"]));
       if (written === undefined) return;
       const { run, chunk, isNew } = written;
-      await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
-      if (isNew) await session.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
+      await writer.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
+      if (isNew) await writer.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
     }),
 
   noteInvocation: (invocation, shown = []) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const { startedAt, durationMs, files, counts } = invocation;
-      await session.run(
+      await writer.run(
         insertInto("invocations", {
           ...invocation,
           durationMs: Math.round(durationMs),
@@ -69,10 +69,10 @@ export const noteMethods = (database: Database): Notes => ({
           counts: counts && JSON.stringify(counts),
         }),
       );
-      await session.run(sql`DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ${KEPT}`);
+      await writer.run(sql`DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ${KEPT}`);
       const rows = shown.map((digest) => [digest, startedAt]);
       const warnings = { columns: { digest: "text", reported_at: "text" }, rows } as const;
-      await session.insert("warnings", warnings, "ON CONFLICT DO NOTHING");
+      await writer.insert("warnings", warnings, "ON CONFLICT DO NOTHING");
     }),
   lastInvocation: async (commands, how) => {
     const ended = how === undefined ? sql`` : ENDED[how];
@@ -97,11 +97,11 @@ export const noteMethods = (database: Database): Notes => ({
     return new Map(rows.map(({ place, status }) => [place, status]));
   },
   noteStatuses: (run, statuses, at) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const rows = statuses.map(({ chunk, place, status }) => [run, chunk, place, status, at]);
       const columns = { run: "int", chunk: "int", place: "int", status: "text", since: "text" } as const;
       const again = "ON CONFLICT (run, chunk, place) DO UPDATE SET status = excluded.status, since = excluded.since";
-      await session.insert("statuses", { columns, rows }, again);
+      await writer.insert("statuses", { columns, rows }, again);
     }),
   countStatuses: async (run) => {
     const rows = await database.all<{ status: string; n: number }>(

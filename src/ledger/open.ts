@@ -88,16 +88,16 @@ async function readMeta(reader: Reader): Promise<Pick<Ledger, "boundTo" | "insta
 async function bind(database: Database, boundTo: string | undefined, isToRead: boolean) {
   let found = await readMeta(database);
   if (found.boundTo === undefined && boundTo !== undefined && !isToRead)
-    found = await database.write(async (session) => {
-      await session.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()}),
+    found = await database.write(async (writer) => {
+      await writer.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()}),
         ('created_at', ${new Date().toISOString()}) ON CONFLICT DO NOTHING`);
-      return await readMeta(session);
+      return await readMeta(writer);
     });
   if (found.boundTo === undefined || boundTo === undefined || found.boundTo === boundTo) return found;
   const hasRuns = (await first(database, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
   if (isToRead || hasRuns) throw ofOtherService(database.place, found.boundTo, boundTo);
   // As long as nothing was entered, a mistyped address binds nobody.
-  await database.write((session) => session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));
+  await database.write((writer) => writer.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));
   return { ...found, boundTo };
 }
 

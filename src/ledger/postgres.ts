@@ -13,7 +13,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withoutNul } from "../actions/nul.ts";
 import { Failure } from "../failure.ts";
-import { type Database, oneAtATime, type Session, scalar } from "./database.ts";
+import { type Database, oneAtATime, scalar, type Writer } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { untilTaken } from "./lock.ts";
 import {
@@ -59,10 +59,10 @@ export class Postgres implements Database {
   readonly place: string;
   readonly machine = hostname();
   readonly exhausted = undefined;
-  readonly dialect: Database["dialect"];
+  readonly now = raw(NOW);
   readonly #options: ServerOptions;
   readonly #isToRead: boolean;
-  readonly #session: Session;
+  readonly #writer: Writer;
   readonly #inOrder = oneAtATime();
   /** The signature of each session, and the key of the row of `commits`. */
   readonly #id = randomUUID();
@@ -89,14 +89,10 @@ export class Postgres implements Database {
     this.place = options.shown;
     this.#options = options;
     this.#isToRead = isToRead;
-    this.dialect = {
+    this.#writer = {
       place: options.shown,
-      now: raw(NOW),
-      forUpdate: raw("FOR UPDATE"),
-    };
-    this.#session = {
-      dialect: this.dialect,
-      all: async <T extends object>(statement: Sql) => (await this.#reply(statement)).rows as T[], // see Session
+      now: this.now,
+      all: async <T extends object>(statement: Sql) => (await this.#reply(statement)).rows as T[], // see Reader
       run: async (statement) => (await this.#reply(statement)).changes,
       insert: async (table, rows, onConflict = "") => {
         const into = raw(`INSERT INTO ${table} (${Object.keys(rows.columns).join(", ")})`);
@@ -106,7 +102,7 @@ export class Postgres implements Database {
   }
 
   all<T extends object>(statement: Sql): Promise<T[]> {
-    return this.#asked(() => this.#session.all<T>(statement));
+    return this.#asked(() => this.#writer.all<T>(statement));
   }
 
   #reply(statement: Sql): Promise<Reply> {
@@ -152,14 +148,14 @@ export class Postgres implements Database {
     return true;
   }
 
-  write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
+  write<T>(work: (writer: Writer) => Promise<T>, how?: "once"): Promise<T> {
     return this.#asked(async () => {
       this.#number += 1;
       const number = this.#number;
       let result: T;
       try {
         await this.#begin(number);
-        result = await work(this.#session);
+        result = await work(this.#writer);
       } catch (cause) {
         if (!this.#isLost) await this.#ask("ROLLBACK");
         throw cause;
@@ -327,10 +323,10 @@ export class Postgres implements Database {
     const take = insertInto("locks", { name, fence: 1, ...holder }, ["name"], { fence: "locks.fence + 1" });
     // In one transaction: whoever has lost its session meanwhile may have lost the lock.
     const tryIt = (): Promise<boolean> =>
-      this.write(async (session) => {
+      this.write(async (writer) => {
         this.#locks.delete(name);
         if (!(await this.#tryLock(name))) return false;
-        this.#locks.set(name, await scalar<number>(session, sql`${take} RETURNING fence`));
+        this.#locks.set(name, await scalar<number>(writer, sql`${take} RETURNING fence`));
         return true;
       });
     await untilTaken(tryIt, () => this.holder(name), options);
@@ -388,8 +384,8 @@ export class Postgres implements Database {
     });
   }
 
-  async wake(session: Session): Promise<void> {
-    await session.all(sql`SELECT pg_notify(${this.#options.schema}, '')`);
+  async wake(writer: Writer): Promise<void> {
+    await writer.all(sql`SELECT pg_notify(${this.#options.schema}, '')`);
   }
 
   /** Resolves when somebody notifies, or has since this was asked last, or after so long, or when the signal comes. */

@@ -4,7 +4,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
 import { HAS_UNWRITTEN, insertChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
-import { type Database, first, type Reader, type Session, scalar, select } from "./database.ts";
+import { type Database, first, type Reader, scalar, select, type Writer } from "./database.ts";
 import type { NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
 import { noteLearnt } from "./notes.ts";
 import { noteSettlement } from "./settle.ts";
@@ -19,16 +19,16 @@ export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Ru
   return rows.map(({ facts, ...row }) => ({ ...facts, ...row }));
 }
 
-/** Part of a transaction. @param ended of one that is not sent from here. @returns its number. */
-export async function insertRun(session: Session, run: NewRun, kind: Run["kind"], ended?: string): Promise<number> {
+/** @param ended of one that is not sent from here. @returns its number. */
+export async function insertRun(writer: Writer, run: NewRun, kind: Run["kind"], ended?: string): Promise<number> {
   const { run: id, createdAt, output, guard, corrected, ...facts } = run;
-  const last = await scalar<number>(session, sql`SELECT max(number) FROM runs`);
+  const last = await scalar<number>(writer, sql`SELECT max(number) FROM runs`);
   const number = (last ?? 0) + 1;
   const state: RunState = ended === undefined ? "open" : "finished";
   const end = ended === undefined ? {} : { endedAt: ended, exitCode: 0 };
   const row = { number, id, kind, state, createdAt, output, facts: JSON.stringify(facts), ...end };
-  await session.run(insertInto("runs", row));
-  await noteLearnt(session, { guard, corrected });
+  await writer.run(insertInto("runs", row));
+  await noteLearnt(writer, { guard, corrected });
   return number;
 }
 
@@ -49,57 +49,57 @@ const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state
 
 export const runMethods = (database: Database): Runs => ({
   async enterRun(run, chunks, actions) {
-    const entered = await database.write(async (session) => {
-      const number = await insertRun(session, run, "sent");
+    const entered = await database.write(async (writer) => {
+      const number = await insertRun(writer, run, "sent");
       for await (const { chunk, lane, stage, ...content } of chunks) {
         const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
-        await insertChunk(session, place, content);
+        await insertChunk(writer, place, content);
       }
-      await meanwhile(actions, (some) => insertActions(session, number, some));
-      await database.wake(session);
+      await meanwhile(actions, (some) => insertActions(writer, number, some));
+      await database.wake(writer);
       return number;
     }, "once");
     crashPoint("entered");
     return entered;
   },
   adopt: (run, actions, by) =>
-    database.write(async (session) => {
-      const number = await insertRun(session, run, "adopted", by.at);
-      await noteSettlement(session, number, undefined, "sent", by);
-      for await (const some of actions) await adoptActions(session, number, some);
+    database.write(async (writer) => {
+      const number = await insertRun(writer, run, "adopted", by.at);
+      await noteSettlement(writer, number, undefined, "sent", by);
+      for await (const some of actions) await adoptActions(writer, number, some);
       return number;
     }, "once"),
   run: async (id) => (await selectRuns(database, sql`WHERE id = ${id}`))[0],
   runs: (filter = {}) => selectFiltered(database, filter),
   counts: (run) => countRun(database, run),
   noteSending: (run) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
-      return (await scalar<number>(session, noted)) ?? 0;
+      return (await scalar<number>(writer, noted)) ?? 0;
     }),
   noteStop: (run, { exitCode, paused }) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const word: Columns = paused === undefined ? {} : { paused: paused === null ? null : JSON.stringify(paused) };
-      await session.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
+      await writer.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
       if (paused === undefined) return;
-      if (paused !== null) await noteSettlement(session, run, undefined, "pause", paused);
-      await database.wake(session);
+      if (paused !== null) await noteSettlement(writer, run, undefined, "pause", paused);
+      await database.wake(writer);
     }),
   async endRun(run, { exitCode, at }) {
-    const ended = await database.write(async (session) => {
-      const changes = await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
+    const ended = await database.write(async (writer) => {
+      const changes = await writer.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
             state = CASE state WHEN 'open' THEN 'finished' ELSE 'abandoned' END
           WHERE number = ${run} AND ((state = 'open' AND NOT ${HAS_PENDING}) OR (state = 'closing' AND NOT ${HAS_UNSENT}))`);
-      await database.wake(session);
+      await database.wake(writer);
       return changes === 1;
     });
     crashPoint("ended");
     return ended;
   },
   async prune(before) {
-    const pruned = await database.write(async (session) => {
+    const pruned = await database.write(async (writer) => {
       const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
-      return await session.run(sql`UPDATE bodies SET body = NULL, texts = NULL WHERE body IS NOT NULL AND ${over}`);
+      return await writer.run(sql`UPDATE bodies SET body = NULL, texts = NULL WHERE body IS NOT NULL AND ${over}`);
     });
     await database.giveBack();
     return pruned;

@@ -4,36 +4,36 @@ import { overwrites } from "../actions/marks.ts";
 import { deleteActions } from "./actions.ts";
 import { cut, cutOut, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
-import { type Database, type Reader, type Session, scalar, select } from "./database.ts";
+import { type Database, type Reader, scalar, select, type Writer } from "./database.ts";
 import type { By, Item, Settlement, Settling } from "./ledger.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
 
 export const settleMethods = (database: Database): Settling => ({
   settle: (run, chunk, decision, by, most) =>
-    database.write(async (session) => {
-      const { count, state } = await readChunk(session, run, chunk);
+    database.write(async (writer) => {
+      const { count, state } = await readChunk(writer, run, chunk);
       let [settled, rest]: [number, number | undefined] = [chunk, undefined];
       if (most !== undefined && most < count) {
-        if (!(await pass(session, run, chunk, "cut"))) return undefined;
-        [settled = chunk, rest] = await cut(session, run, chunk, (place) => (place < most ? 0 : 1), state);
+        if (!(await pass(writer, run, chunk, "cut"))) return undefined;
+        [settled = chunk, rest] = await cut(writer, run, chunk, (place) => (place < most ? 0 : 1), state);
       }
-      if (!(await decide(session, run, settled, decision, by))) return undefined;
-      await noteSettlement(session, run, settled, decision, by);
-      const { items } = await readOutcomes(session, run, settled);
-      const late = await closeLate(session, run, items);
-      await database.wake(session);
+      if (!(await decide(writer, run, settled, decision, by))) return undefined;
+      await noteSettlement(writer, run, settled, decision, by);
+      const { items } = await readOutcomes(writer, run, settled);
+      const late = await closeLate(writer, run, items);
+      await database.wake(writer);
       return { settled, rest, late };
     }),
   abandon: (run, by) =>
-    database.write(async (session) => {
+    database.write(async (writer) => {
       const closing = sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`;
-      if ((await session.run(closing)) === 1) await noteSettlement(session, run, undefined, "abandon", by);
-      const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
+      if ((await writer.run(closing)) === 1) await noteSettlement(writer, run, undefined, "abandon", by);
+      const left = await selectChunks(writer, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
       let flying = 0;
       // What was planned may be on its way by now.
       for (const { chunk, state } of left)
-        if (state === "sending" || !(await forget(session, run, chunk, "abandon"))) flying += 1;
-      await database.wake(session);
+        if (state === "sending" || !(await forget(writer, run, chunk, "abandon"))) flying += 1;
+      await database.wake(writer);
       return flying;
     }),
   settlements: (run) => selectSettlements(database, sql`run = ${run}`),
@@ -41,58 +41,57 @@ export const settleMethods = (database: Database): Settling => ({
 
 /** @returns false if it waits for no decision any more. */
 async function decide(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number,
   decision: "sent" | "not-sent",
   { at }: By,
 ): Promise<boolean> {
-  if (decision === "sent") return await storeSettled(session, run, chunk, at);
-  const state = await scalar<string>(session, sql`SELECT state FROM runs WHERE number = ${run}`);
-  if (state === "open") return await emptied(session, run, chunk, "settleNotSent");
+  if (decision === "sent") return await storeSettled(writer, run, chunk, at);
+  const state = await scalar<string>(writer, sql`SELECT state FROM runs WHERE number = ${run}`);
+  if (state === "open") return await emptied(writer, run, chunk, "settleNotSent");
   // It is closed once more, until its rejects are written.
-  await session.run(sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'abandoned'`);
-  return await forget(session, run, chunk, "dropDoubt");
+  await writer.run(sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'abandoned'`);
+  return await forget(writer, run, chunk, "dropDoubt");
 }
 
 /** The service has all of it. */
-async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
-  if (!(await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
-  const { items } = await readOutcomes(session, run, chunk);
+async function storeSettled(writer: Writer, run: number, chunk: number, at: string): Promise<boolean> {
+  if (!(await pass(writer, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 }))) return false;
+  const { items } = await readOutcomes(writer, run, chunk);
   const settled = items.map(({ response }) => ({ outcome: "settled", response }) as const);
-  await storeOutcomes(session, run, chunk, settled);
+  await storeOutcomes(writer, run, chunk, settled);
   return true;
 }
 
 /** Its actions will not be sent, and may be sent by another run. */
 async function forget(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number,
   event: "abandon" | "dropDoubt",
   why?: string,
 ): Promise<boolean> {
-  if (!(await emptied(session, run, chunk, event, why === undefined ? {} : { detail: why }))) return false;
-  await deleteActions(session, run, chunk, (await readOutcomes(session, run, chunk)).items);
+  if (!(await emptied(writer, run, chunk, event, why === undefined ? {} : { detail: why }))) return false;
+  await deleteActions(writer, run, chunk, (await readOutcomes(writer, run, chunk)).items);
   return true;
 }
 
 /** What the service said of its actions counts no more. */
-async function emptied(...[session, run, chunk, ...step]: Parameters<typeof pass>): Promise<boolean> {
-  if (!(await pass(session, run, chunk, ...step))) return false;
-  await session.run(sql`UPDATE bodies SET outcomes = NULL WHERE run = ${run} AND chunk = ${chunk}`);
+async function emptied(...[writer, run, chunk, ...step]: Parameters<typeof pass>): Promise<boolean> {
+  if (!(await pass(writer, run, chunk, ...step))) return false;
+  await writer.run(sql`UPDATE bodies SET outcomes = NULL WHERE run = ${run} AND chunk = ${chunk}`);
   return true;
 }
 
-/** Part of a transaction. */
 export async function noteSettlement(
-  session: Session,
+  writer: Writer,
   run: number,
   chunk: number | undefined,
   decision: Settlement["decision"],
   { who, at, reason }: By,
 ): Promise<void> {
-  await session.run(insertInto("settlements", { run, chunk, decision, who, at, reason }));
+  await writer.run(insertInto("settlements", { run, chunk, decision, who, at, reason }));
 }
 
 export const selectSettlements = (reader: Reader, where: Sql): Promise<readonly Settlement[]> =>
@@ -115,13 +114,13 @@ const WHY = "a later one of its ticket or event was accepted.";
  *
  * @param items what a person has just decided about. @returns how many actions are closed.
  */
-async function closeLate(session: Session, run: number, items: readonly Item[]): Promise<number> {
+async function closeLate(writer: Writer, run: number, items: readonly Item[]): Promise<number> {
   const overwriting = items.map(({ origin }) => origin).filter(({ kind }) => overwrites(kind));
   const keys = new Map(overwriting.map((origin) => [keyOf(origin), [origin.subject, origin.kind]]));
   if (keys.size === 0) return 0;
   const wanted = { columns: { subject: "text", kind: "text" }, rows: [...keys.values()] } as const;
   const found = await select<Found>(
-    session,
+    writer,
     sql`SELECT actions.subject, actions.kind, actions.chunk, actions.place, actions.position_seq AS seq, chunks.state
       FROM ${wanted} AS wanted CROSS JOIN actions
       JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
@@ -133,8 +132,8 @@ async function closeLate(session: Session, run: number, items: readonly Item[]):
       newest.set(keyOf(each), Math.max(each.seq, newest.get(keyOf(each)) ?? 0));
   const late = found.filter((each) => each.state === "planned" && each.seq < (newest.get(keyOf(each)) ?? 0));
   for (const [chunk, ofChunk] of Map.groupBy(late, (each) => each.chunk)) {
-    const closed = await cutOut(session, run, chunk, new Set(ofChunk.map((each) => each.place)));
-    await forget(session, run, closed, "abandon", WHY);
+    const closed = await cutOut(writer, run, chunk, new Set(ofChunk.map((each) => each.place)));
+    await forget(writer, run, closed, "abandon", WHY);
   }
   return late.length;
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } fr
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
-import { type Database, oneAtATime, type Session } from "./database.ts";
+import { type Database, oneAtATime, type Writer } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
@@ -32,9 +32,6 @@ export const SQLITE_TYPES: Types = {
 /** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `Log` to say. */
 const SETTINGS =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
-
-/** Rows of a statement that inserts: more of them gain nothing. */
-const ROWS_AT_ONCE = 100;
 
 /**
  * Where a link leads to the file, lock, log and ballast are beside the file itself: all who open it share them.
@@ -115,38 +112,34 @@ function openToRead(path: string): DatabaseSync {
 class Sqlite implements Database {
   readonly place: string;
   readonly machine = undefined;
-  readonly dialect: Database["dialect"];
+  readonly now = raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)");
   exhausted: Database["exhausted"];
   readonly #file: DatabaseSync;
   readonly #log: Log;
   readonly #inOrder = oneAtATime();
   readonly #statements = new Map<string, StatementSync>();
-  readonly #session: Session;
+  readonly #writer: Writer;
 
   constructor(file: DatabaseSync, path: string) {
     this.place = path;
     this.#file = file;
     this.#log = new Log(file, path);
-    this.dialect = {
+    this.#writer = {
       place: path,
-      now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
-      forUpdate: raw(""),
-    };
-    this.#session = {
-      dialect: this.dialect,
+      now: this.now,
       all: async <T extends object>(statement: Sql) =>
-        this.#prepared(textOf(statement, placeOf)).all(...valuesOf(statement)) as unknown as T[], // see Session
+        this.#prepared(textOf(statement, placeOf)).all(...valuesOf(statement)) as unknown as T[], // see Reader
       run: async (statement) => Number(this.#prepared(textOf(statement, placeOf)).run(...valuesOf(statement)).changes),
       insert: async (table, rows, onConflict) => this.#insert(table, rows, onConflict),
     };
   }
 
   all<T extends object>(statement: Sql): Promise<T[]> {
-    return this.#inTurn(() => this.#session.all<T>(statement));
+    return this.#inTurn(() => this.#writer.all<T>(statement));
   }
 
   /** Where the disk is full, the ballast makes room for once more. */
-  write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
+  write<T>(work: (writer: Writer) => Promise<T>, how?: "once"): Promise<T> {
     return this.#inTurn(async () => {
       try {
         const result = await this.#write(work);
@@ -163,11 +156,11 @@ class Sqlite implements Database {
     });
   }
 
-  async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async #write<T>(work: (writer: Writer) => Promise<T>): Promise<T> {
     this.#log.ready();
     this.#file.exec("BEGIN IMMEDIATE");
     try {
-      const result = await work(this.#session);
+      const result = await work(this.#writer);
       this.#file.exec("COMMIT");
       this.#log.written();
       return result;
@@ -195,12 +188,10 @@ class Sqlite implements Database {
 
   #insert(table: string, { columns, rows }: Rows, onConflict = ""): void {
     const names = Object.keys(columns);
-    const row = `(${names.map(() => "?").join(", ")})`;
-    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-      const some = rows.slice(from, from + ROWS_AT_ONCE);
-      const text = `INSERT INTO ${table} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
-      this.#prepared(text).run(...some.flat());
-    }
+    const places = names.map(() => "?").join(", ");
+    const into = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${places}) ${onConflict}`;
+    const statement = this.#prepared(into);
+    for (const row of rows) statement.run(...row);
   }
 
   /** Nobody else sends. */

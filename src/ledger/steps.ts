@@ -17,7 +17,7 @@ import {
   selectChunks,
   storeOutcomes,
 } from "./chunk-life.ts";
-import type { Database, Session } from "./database.ts";
+import type { Database, Writer } from "./database.ts";
 import type { Chunks, Ended, Stepped } from "./ledger.ts";
 import { every, sql, words } from "./sql.ts";
 
@@ -34,9 +34,9 @@ export const stepMethods = (database: Database): Chunks => ({
   },
   body: (run, chunk) => readBody(database, run, chunk),
   async advance(run, { ended, intent }) {
-    const stepped = await database.write(async (session): Promise<Stepped> => {
-      const stored = ended && (await storeEnd(session, run, ended));
-      const begun = intent && (await beginAttempt(session, run, intent));
+    const stepped = await database.write(async (writer): Promise<Stepped> => {
+      const stored = ended && (await storeEnd(writer, run, ended));
+      const begun = intent && (await beginAttempt(writer, run, intent));
       return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
     });
     if (ended?.event === "answer") crashPoint("settled");
@@ -44,34 +44,34 @@ export const stepMethods = (database: Database): Chunks => ({
     return stepped;
   },
   split: (run, chunk, most, claim) =>
-    database.write(async (session) => {
-      if (claim !== undefined && !(await holdsLane(session, claim))) return false;
+    database.write(async (writer) => {
+      if (claim !== undefined && !(await holdsLane(writer, claim))) return false;
       // It may have been closed just now.
-      if (!(await pass(session, run, chunk, "split"))) return false;
-      await cut(session, run, chunk, (place) => Math.floor(place / most), "planned");
-      await session.run(
+      if (!(await pass(writer, run, chunk, "split"))) return false;
+      await cut(writer, run, chunk, (place) => Math.floor(place / most), "planned");
+      await writer.run(
         sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
       );
       return true;
     }),
-  doubtVanished: (run, at) => database.write((session) => doubtVanished(session, run, at)),
+  doubtVanished: (run, at) => database.write((writer) => doubtVanished(writer, run, at)),
   attempts: (run) => selectAttempts(database, sql`attempts.run = ${run}`),
   outcomes: (run, chunk) => readOutcomes(database, run, chunk),
 });
 
 /** What becomes of a chunk whose attempt ended. */
-async function storeEnd(session: Session, run: number, ended: Ended): Promise<Pick<Stepped, "isStored" | "doubt">> {
+async function storeEnd(writer: Writer, run: number, ended: Ended): Promise<Pick<Stepped, "isStored" | "doubt">> {
   const { chunk, event, claim, answers, at, httpStatus, detail } = ended;
-  if (!(await endAttempt(session, run, ended)) && claim !== undefined) {
-    await keepLate(session, claim, ended);
+  if (!(await endAttempt(writer, run, ended)) && claim !== undefined) {
+    await keepLate(writer, claim, ended);
     return { isStored: false, doubt: undefined };
   }
   if (answers === undefined) {
-    await mustPass(session, run, chunk, event, { httpStatus, detail });
+    await mustPass(writer, run, chunk, event, { httpStatus, detail });
     return { isStored: true, doubt: undefined };
   }
-  const part = await storeAnswers(session, run, { chunk, answers, httpStatus, at }, "answer");
-  return { isStored: true, doubt: part === undefined ? undefined : await readChunk(session, run, part) };
+  const part = await storeAnswers(writer, run, { chunk, answers, httpStatus, at }, "answer");
+  return { isStored: true, doubt: part === undefined ? undefined : await readChunk(writer, run, part) };
 }
 
 interface Said {
@@ -87,7 +87,7 @@ interface Said {
  * @returns the number of that chunk.
  */
 export async function storeAnswers(
-  session: Session,
+  writer: Writer,
   run: number,
   { chunk, answers, httpStatus, at }: Said,
   event: "answer" | "import",
@@ -95,18 +95,18 @@ export async function storeAnswers(
   const count = (wanted: Outcome["outcome"]): number => answers.filter(({ outcome }) => outcome === wanted).length;
   const [accepted, rejected, doubts] = [count("accepted"), count("rejected"), count("in doubt")];
   const decided = { accepted, rejected, count: answers.length - doubts };
-  await mustPass(session, run, chunk, event, { httpStatus, answeredAt: at, detail: undefined, ...decided });
+  await mustPass(writer, run, chunk, event, { httpStatus, answeredAt: at, detail: undefined, ...decided });
   const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
-  await storeOutcomes(session, run, chunk, kept);
+  await storeOutcomes(writer, run, chunk, kept);
   if (rejected > 0) {
-    const { items } = await readOutcomes(session, run, chunk);
+    const { items } = await readOutcomes(writer, run, chunk);
     const gone = items.filter(({ outcome }) => outcome === "rejected");
-    await deleteActions(session, run, chunk, gone);
+    await deleteActions(writer, run, chunk, gone);
   }
   const doubt = answers.find(({ outcome }) => outcome === "in doubt");
   if (doubt === undefined) return undefined;
   const said = { outcomes: answers, detail: `${doubt.why}: ${cleanText(doubt.response ?? "", 200)}` };
   const partOf = (place: number) => (answers[place]?.outcome === "in doubt" ? 0 : undefined);
-  const [part] = await cut(session, run, chunk, partOf, "in doubt", said);
+  const [part] = await cut(writer, run, chunk, partOf, "in doubt", said);
   return part;
 }

@@ -50,9 +50,9 @@ describe("a chunk's life", () => {
     const run = await enter(await open(), newRun(), planned([{ sales: [{ id: "a" }] }]));
     const database = openSqlite(place.kind === "sqlite" ? place.path : "", false) as Database;
     for (const state of CHUNK_STATES) {
-      const passed = await database.write(async (session) => {
-        await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
-        return [await pass(session, run, 1, event), (await readChunk(session, run, 1)).state];
+      const passed = await database.write(async (writer) => {
+        await writer.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
+        return [await pass(writer, run, 1, event), (await readChunk(writer, run, 1)).state];
       });
       const { from, to } = TRANSITIONS[event];
       expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);
