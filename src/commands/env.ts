@@ -9,7 +9,7 @@ import { describeLedgerServer, describeLedgerSource } from "../config/ledger-ser
 import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
 import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { ServerFacts } from "../ledger/workers.ts";
+import type { ServerFacts } from "../ledger/ledger.ts";
 import type { RunContext } from "../run/context.ts";
 import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
 import { defaultOutput } from "../run/outputs.ts";

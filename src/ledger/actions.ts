@@ -1,9 +1,63 @@
 /** What was entered, and neither rejected nor abandoned since. */
 
+import type { ActionName } from "../actions/actions.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Reader, select, type Writer } from "./database.ts";
-import type { Actions, Corrected, Identity, Item, KnownAction, NewAction } from "./ledger.ts";
 import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
+
+/** An action's identity is its subject, its kind and its mark (src/actions/identity.ts). */
+export interface Identity {
+  /** `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`. */
+  readonly subject: string;
+  readonly kind: ActionName;
+  readonly mark: string;
+}
+
+/** A bad row, by its digest, and an action that its corrected version gives. */
+export interface Corrected extends Identity {
+  readonly digest: string;
+}
+
+/** Where an action was read: the number of the run and the place there, from 1. Later runs have higher numbers. */
+export interface Position {
+  readonly run: number;
+  readonly seq: number;
+}
+
+/** An action as far as later ones depend on it. */
+export interface ActionFacts extends Identity {
+  /** Canonical content: short text itself, else its digest. */
+  readonly content: string;
+  /** orderTime; at most `Number.MAX_SAFE_INTEGER`. */
+  readonly time?: number | undefined;
+  /** The eventId that it names. */
+  readonly event?: string | undefined;
+  /** Who has the ticket once it is accepted. */
+  readonly owner?: string | undefined;
+}
+
+export interface NewAction extends ActionFacts {
+  /** The chunk that holds it, and its place there, from 0; undefined for one that is adopted. */
+  readonly chunk?: number | undefined;
+  readonly place?: number | undefined;
+  /** Place in the order in which it was judged, from 1: its position in this run. */
+  readonly seq: number;
+  /** Its subject with the id in normal form, where that differs from the subject (`id-near-another`). */
+  readonly normal?: string | undefined;
+}
+
+/** An action that was entered, and neither rejected nor abandoned since. */
+export interface KnownAction extends ActionFacts {
+  readonly position: Position;
+  /** The run that holds it. */
+  readonly run: number;
+  readonly runId: string;
+  /** Undefined for one that was adopted. */
+  readonly chunk: number | undefined;
+  readonly place: number | undefined;
+  /** Its chunk's: sent once that is answered, or a person said so; pending before. */
+  readonly state: "sent" | "pending";
+}
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
 const partsOf = ({ subject, kind, mark }: Identity): readonly string[] => [subject, kind, mark];
@@ -55,9 +109,13 @@ export async function adoptActions(writer: Writer, run: number, actions: readonl
 }
 
 /** They were not taken, and may be sent again. What they were to correct is not corrected. */
-export async function deleteActions(writer: Writer, run: number, chunk: number, items: readonly Item[]): Promise<void> {
-  if (items.length === 0) return;
-  const actions = items.map(({ origin }) => origin);
+export async function deleteActions(
+  writer: Writer,
+  run: number,
+  chunk: number,
+  actions: readonly (Identity & { readonly digest?: string | undefined })[],
+): Promise<void> {
+  if (actions.length === 0) return;
   const digests = [...new Set(actions.flatMap(({ digest }) => digest ?? []))];
   if (digests.length > 0)
     await writer.run(
@@ -136,17 +194,20 @@ export const selectBySubject = (reader: Reader, subjects: readonly string[]): Pr
     sql`actions.subject = wanted.subject`,
   );
 
-export const actionMethods = (database: Database): Actions => ({
-  actionsOf: (subjects) => selectBySubject(database, subjects),
-  near: (normals) => {
+export const actionMethods = (database: Database) => ({
+  /** All that is known of these subjects, in the order of (subject, position). Ask some thousand at a time, in code point order. */
+  actionsOf: (subjects: readonly string[]) => selectBySubject(database, subjects),
+  /** Subjects that are known and whose normal form is one of these: `id-near-another`. */
+  near: (normals: readonly string[]) => {
     const wanted = listOf("normal", "text", normals);
-    return database.all(
+    return database.all<{ readonly normal: string; readonly subject: string }>(
       sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
         UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
     );
   },
-  corrected: (digests) =>
-    database.all(
+  /** Of these digests of bad rows, those whose corrected version was accepted whole, with the actions that it gave. */
+  corrected: (digests: readonly string[]) =>
+    database.all<Corrected>(
       sql`SELECT given.digest, given.subject, given.kind, given.mark FROM ${listOf("digest", "text", digests)} AS wanted
         CROSS JOIN corrected AS given WHERE given.digest = wanted.digest AND NOT EXISTS (
           SELECT 1 FROM corrected LEFT JOIN actions ON ${IS_CORRECTED}

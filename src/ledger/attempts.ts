@@ -4,12 +4,85 @@
  */
 
 import { EXIT_CODES } from "../failure.ts";
-import { mustPass, pass, selectChunks } from "./chunk-life.ts";
+import { type Chunk, mustPass, pass, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
 import { first, type Reader, scalar, select, type Writer } from "./database.ts";
-import type { Attempt, Ended, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
-import type { Claim } from "./workers.ts";
+
+/** A worker's right to send a lane. The highest fence counts. */
+export interface Claim {
+  readonly run: number;
+  readonly lane: number;
+  readonly worker: number;
+  readonly fence: number;
+}
+
+/** What the service made of one action, in the order of the body. */
+export type Answer =
+  | { readonly outcome: "accepted"; readonly promise: string }
+  /** `response`: its item, JSON, as it came. */
+  | { readonly outcome: "rejected"; readonly response: string }
+  | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
+
+/** How an attempt ended. */
+export interface Ended {
+  readonly chunk: number;
+  /** The worker's claim under which it was made, and its number; without them, it is the only one under way. */
+  readonly claim?: Claim | undefined;
+  readonly attempt?: number | undefined;
+  readonly at: string;
+  /** What becomes of its chunk. */
+  readonly event: "answer" | "giveBack" | "refuse" | "doubt";
+  /** Of each action, in the order of the body: of event `answer` alone. */
+  readonly answers?: readonly Answer[] | undefined;
+  /** What the answer meant, or that none came: for people. */
+  readonly class: string;
+  readonly httpStatus?: number | undefined;
+  readonly detail?: string | undefined;
+  /** The answer as it came: it may hold promises. Kept where it leaves a doubt, or the attempt was given up before. */
+  readonly raw?: Uint8Array | undefined;
+}
+
+export interface Intent {
+  readonly chunk: number;
+  readonly at: string;
+  /** Of a worker. */
+  readonly claim?: Claimed | undefined;
+}
+
+interface Claimed {
+  readonly claim: Claim;
+  /** How long the request may take. */
+  readonly limitMs: number;
+  /** How many actions may be rejected before nobody sends. */
+  readonly mostRejected: number;
+  /** How long nobody sends after it, so that all keep to the rate: whole milliseconds, 0 without a rate. */
+  readonly shareMs: number;
+}
+
+export interface Stepped {
+  /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
+  readonly attempt: number | undefined;
+  /**
+   * `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions;
+   * `waitMs`: nobody sends before that.
+   */
+  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | { readonly waitMs: number } | undefined;
+  /** False where the attempt had been given up before it ended: its answer was kept for a person and decided nothing. */
+  readonly isStored: boolean;
+  /** The chunk that holds the actions in doubt, where the answer left some. */
+  readonly doubt: Chunk | undefined;
+}
+
+/** What else is known of one is for people: in the table, an answer that did not decide stands as it came. */
+export interface Attempt {
+  readonly chunk: number;
+  readonly count: number;
+  readonly startedAt: string;
+  /** Undefined where no end is known. */
+  readonly endedAt: string | undefined;
+  readonly class: string | undefined;
+}
 
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(

@@ -4,11 +4,76 @@ import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { elementsOf } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
-import { moveActions } from "./actions.ts";
+import { type ActionFacts, moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import { first, type Reader, scalar, select, type Writer } from "./database.ts";
-import type { Chunk, Item, Origin, Outcomes } from "./ledger.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
+
+/** Where an action of a chunk comes from, and what a promises line carries so that an import knows it again. */
+export interface Origin extends ActionFacts {
+  /** Index of its input in the run, from 0. */
+  readonly input: number;
+  /** As people count: for CSV and NDJSON the line, for an array the index. */
+  readonly line: number;
+  /** Index of its row among `rows` of the chunk. */
+  readonly row: number;
+  /** As in `NewAction`. */
+  readonly seq: number;
+  /** Of a row that corrects a bad one: the digest of the bad one. */
+  readonly digest?: string | undefined;
+  /** Of a row from rejects: where it was first read, by the run's id. Its rejects keep that; what is accepted stands where it was sent. */
+  readonly position?: { readonly run: string; readonly seq: number } | undefined;
+}
+
+export interface NewChunk {
+  /** From 1, in the order of the run. */
+  readonly chunk: number;
+  readonly lane: number;
+  /** From 0. A stage begins when the one before is answered. */
+  readonly stage: number;
+  /** The request: a JSON array of actions. */
+  readonly body: Uint8Array;
+  /** Of each action, in the order of the body. */
+  readonly origins: readonly Origin[];
+  /** Text of the rows, by `Origin.row`. */
+  readonly rows: readonly string[];
+}
+
+export interface Chunk {
+  readonly run: number;
+  readonly chunk: number;
+  readonly lane: number;
+  readonly stage: number;
+  readonly state: ChunkState;
+  readonly count: number;
+  /** Number of the chunk that was entered with the run and holds these actions; itself, unless it was cut. */
+  readonly whole: number;
+  /** Place there of its first action. */
+  readonly first: number;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  readonly answeredAt: string | undefined;
+  readonly accepted: number;
+  readonly rejected: number;
+}
+
+/** An action of a chunk and what became of it. */
+export interface Item {
+  readonly origin: Origin;
+  readonly place: number;
+  /** `settled`: a person said that the service has it. `moved`: another chunk holds it since. */
+  readonly outcome: "accepted" | "rejected" | "in doubt" | "not sent" | "settled" | "moved";
+  readonly promise: string | undefined;
+  /** The service's item, JSON, of one that was rejected or is in doubt. */
+  readonly response: string | undefined;
+}
+
+export interface Outcomes {
+  readonly chunk: Chunk;
+  readonly items: readonly Item[];
+  /** By `Origin.row`; undefined once all of the chunk was accepted, or it was pruned. */
+  readonly rows: readonly string[] | undefined;
+}
 
 const COLUMNS = raw(
   "run, chunk, lane, stage, whole, first, count, state, accepted, rejected, http_status, detail, answered_at",
@@ -72,7 +137,11 @@ export async function insertChunk(
   await writer.run(insertInto("bodies", { run, chunk, ...known, ...large }));
 }
 
-/** As `Ledger.body` says. */
+/**
+ * The request, as it was entered.
+ *
+ * @returns undefined where it was pruned or imported. @throws Failure `storage` where its digest does not match.
+ */
 export async function readBody(reader: Reader, run: number, chunk: number): Promise<Uint8Array | undefined> {
   const row = await first<{ body?: Uint8Array; sha256?: string; origins: Uint8Array }>(
     reader,

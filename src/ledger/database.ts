@@ -1,6 +1,6 @@
 /** What the ledger needs of a database. SQLite and PostgreSQL each have a driver. */
 
-import type { LockHolder, LockOptions } from "./ledger.ts";
+import type { LockHolder, LockOptions } from "./lock.ts";
 import type { Rows, Sql } from "./sql.ts";
 
 /** What reads, each statement on its own or all in one transaction. */

@@ -1,30 +1,54 @@
 /** All that was ever sent about a ticket, an event or a promise. */
 
 import { elementsOf } from "../actions/json.ts";
-import { selectActions, selectBySubject } from "./actions.ts";
-import { selectAttempts } from "./attempts.ts";
-import { readBody, readOutcomes } from "./chunk-life.ts";
-import { type Reader, select } from "./database.ts";
-import type { FoundAction, Item, KnownAction, Run } from "./ledger.ts";
-import { selectRuns } from "./runs.ts";
-import { selectSettlements } from "./settle.ts";
+import { type Identity, type KnownAction, selectActions, selectBySubject } from "./actions.ts";
+import { type Attempt, selectAttempts } from "./attempts.ts";
+import { type Item, readBody, readOutcomes } from "./chunk-life.ts";
+import type { ChunkState } from "./chunks.ts";
+import { type Database, type Reader, select } from "./database.ts";
+import { type Run, selectRuns } from "./runs.ts";
+import { type Settlement, selectSettlements } from "./settle.ts";
 import { type Sql, sql } from "./sql.ts";
+
+/** An action that was entered, with what became of it and of its chunk. */
+export interface FoundAction
+  extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
+  /** That its run was entered for. */
+  readonly environment: string;
+  readonly outcome: Item["outcome"] | "adopted";
+  /** What follows is not there for one that was adopted. */
+  readonly chunkState?: ChunkState | undefined;
+  readonly source?: string | undefined;
+  readonly line?: number | undefined;
+  readonly promise?: string | undefined;
+  readonly response?: string | undefined;
+  /** `{action, data}` as it was sent; undefined once pruned, and where it was adopted or imported. */
+  readonly json?: string | undefined;
+  readonly answeredAt?: string | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly settlements: readonly Settlement[];
+}
 
 /** A chunk in which something of what is looked for may be; what was adopted has none. */
 type Spot = Pick<KnownAction, "run" | "chunk">;
 
-/** As `Ledger.about` says. */
-export async function findAbout(reader: Reader, id: string): Promise<readonly FoundAction[]> {
-  const known = await knownAs(reader, id);
-  const spots: readonly Spot[] = [...known, ...(await otherChunks(reader, id))];
-  const runs = new Map((await selectRuns(reader, sql``)).map((run) => [run.number, run]));
-  const found: FoundAction[] = [];
-  for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
-    const run = spot && runs.get(spot.run);
-    if (run !== undefined) found.push(...(await actionsIn(reader, run, spot?.chunk, known, id)));
-  }
-  return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
-}
+export const findMethods = (database: Database) => ({
+  /**
+   * All that was ever sent about a ticketId, nftId, eventId or actionPromise, in the order in which it was read. An eventId or a
+   * promise reads the whole ledger.
+   */
+  async about(id: string): Promise<readonly FoundAction[]> {
+    const known = await knownAs(database, id);
+    const spots: readonly Spot[] = [...known, ...(await otherChunks(database, id))];
+    const runs = new Map((await selectRuns(database, sql``)).map((run) => [run.number, run]));
+    const found: FoundAction[] = [];
+    for (const [spot] of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
+      const run = spot && runs.get(spot.run);
+      if (run !== undefined) found.push(...(await actionsIn(database, run, spot?.chunk, known, id)));
+    }
+    return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
+  },
+});
 
 async function knownAs(reader: Reader, id: string): Promise<readonly KnownAction[]> {
   const subjects = ["e", "n", "t"].map((kind) => `${kind}:${id}`);

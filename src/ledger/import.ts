@@ -2,34 +2,66 @@
 
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
-import { IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
-import { cutOut, insertChunk, readOutcomes, selectChunks } from "./chunk-life.ts";
+import { type ActionFacts, IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
+import { cutOut, insertChunk, type Origin, readOutcomes, selectChunks } from "./chunk-life.ts";
 import { type Database, scalar, type Writer } from "./database.ts";
-import type { Imported, ImportedLine, ImportedRun, Origin, Run } from "./ledger.ts";
-import { insertRun, selectRuns } from "./runs.ts";
+import { insertRun, type Run, selectRuns } from "./runs.ts";
 import { sql } from "./sql.ts";
 import { storeAnswers } from "./steps.ts";
 
-/** As `Ledger.importRuns` says. */
-export const importRuns = (database: Database, runs: readonly ImportedRun[]): Promise<void> =>
-  database.write(async (writer) => {
-    for (const run of runs) await beginRun(writer, run);
-  });
-
-/** As `Ledger.importActions` says. */
-export async function importLines(
-  database: Database,
-  lines: AsyncIterable<readonly ImportedLine[]>,
-): Promise<Imported> {
-  const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
-  for await (const group of groupsOf(lines)) {
-    const entered = await database.write((writer) => importGroup(writer, group));
-    if (entered > 0) runs.add(group[0].runId);
-    total.entered += entered;
-    total.known += group.length - entered;
-  }
-  return { ...total, runs: [...runs] };
+/** A line of a promises file as an import takes it. */
+export interface ImportedLine extends ActionFacts {
+  readonly runId: string;
+  readonly environment: string;
+  readonly chunk: number;
+  readonly seq: number;
+  readonly source: string;
+  readonly line: number;
+  readonly at: string;
+  readonly outcome: "accepted" | "rejected" | "settled";
+  readonly promise: string | undefined;
+  readonly response: string | undefined;
+  readonly normal?: string | undefined;
 }
+
+/** A run as promises files name it. */
+export interface ImportedRun {
+  readonly run: string;
+  readonly environment: string;
+  /** When it was entered, or answered first. */
+  readonly at: string;
+}
+
+export interface Imported {
+  readonly entered: number;
+  /** The ledger knew them. */
+  readonly known: number;
+  readonly runs: readonly string[];
+}
+
+export const importMethods = (database: Database) => ({
+  /**
+   * Enters runs that promises files name, the oldest first, before their lines: by its number it is known what came later. Those
+   * that the ledger knows stay as they are.
+   *
+   * @throws Failure `usage` where it knows a later run than one that it lacks; so does `importActions`.
+   */
+  importRuns: (runs: readonly ImportedRun[]) =>
+    database.write(async (writer) => {
+      for (const run of runs) await beginRun(writer, run);
+    }),
+  /** Enters what promises files say. What the ledger knows stays as it is, so that it can be done again. */
+  async importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported> {
+    const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
+    for await (const group of groupsOf(lines)) {
+      const entered = await database.write((writer) => importGroup(writer, group));
+      if (entered > 0) runs.add(group[0].runId);
+      total.entered += entered;
+      total.known += group.length - entered;
+    }
+    return { ...total, runs: [...runs] };
+  },
+});
 
 type Group = readonly [ImportedLine, ...ImportedLine[]];
 

@@ -3,23 +3,58 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (attempts.ts).
  */
 
-import { mayBeSent } from "./attempts.ts";
+import { type Claim, mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
 import { first, type Reader, scalar, select } from "./database.ts";
 import type { Postgres } from "./postgres.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
-import type { OpenLane, Team, Worker, Workers } from "./workers.ts";
+
+export interface OpenLane {
+  readonly lane: number;
+  /** The lowest in which something of the lane is left to send. */
+  readonly stage: number;
+  /** Actions that are planned or being sent. */
+  readonly actions: number;
+  /** Of these, those of a request that may be on its way. */
+  readonly inFlight: number;
+  /** Undefined while nobody has it. */
+  readonly worker: number | undefined;
+}
+
+export interface Worker {
+  readonly worker: number;
+  readonly host: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly since: string;
+  readonly seenAgoMs: number;
+}
+
+/** Who sends what right now, on all machines. */
+export interface Team {
+  readonly workers: readonly Worker[];
+  /** Of open runs, the oldest first. */
+  readonly lanes: readonly (OpenLane & { readonly run: string })[];
+}
 
 /** How long a worker that has ended is remembered, and one is shown that ended without saying so. */
 const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
-export function workersOf(database: Postgres): Workers {
+/** What several machines need to share a ledger. */
+export type Workers = ReturnType<typeof workersOf>;
+
+export function workersOf(database: Postgres) {
   const { now } = database;
   return {
     facts: () => database.facts(),
-    async enter(command, silentMs) {
+    /**
+     * From now on the server ends this session once it has asked nothing for so long: its process is frozen then.
+     *
+     * @returns the worker's number.
+     */
+    async enter(command: string, silentMs: number): Promise<number> {
       await database.endWhenSilent(silentMs);
       return await database.write(async (writer) => {
         await writer.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
@@ -28,15 +63,18 @@ export function workersOf(database: Postgres): Workers {
         return (await scalar<number>(writer, sql`${entered} RETURNING worker`)) ?? 0;
       });
     },
-    async seen(worker, left) {
+    /** Shows that the worker is there; `left`: it is going. */
+    async seen(worker: number, left?: true): Promise<void> {
       const leaving = left === true ? sql`, left_ms = ${now}` : sql``;
       // Without a transaction: done twice, it is as right.
       await database.all(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`);
       if (left === true) await database.endWhenSilent(0);
     },
     team: () => readTeam(database, now),
-    openLanes: (run) => selectLanes(database, sql`chunks.run = ${run}`),
-    async claim({ run, lane, worker }) {
+    /** Lanes in which something is left, the longest first. */
+    openLanes: (run: number): Promise<readonly OpenLane[]> => selectLanes(database, sql`chunks.run = ${run}`),
+    /** Claims a lane, unless another worker's session holds it, or a request of it may still be on its way. */
+    async claim({ run, lane, worker }: Omit<Claim, "fence">): Promise<Claim | undefined> {
       const name = lockOf(run, lane);
       if (!(await database.tryFenced(name))) return undefined;
       const fence = await database.write(async (writer) => {
@@ -51,19 +89,23 @@ export function workersOf(database: Postgres): Workers {
       await database.unlock(name);
       return undefined;
     },
-    async release({ run, lane, fence }) {
+    /** Gives a lane back; if another one has claimed it since, it stays that one's. */
+    async release({ run, lane, fence }: Claim): Promise<void> {
       await database.write((writer) =>
         writer.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
       );
       await database.unlock(lockOf(run, lane));
     },
-    maySend: async (run) => (await first(database, mayBeSent(run))) !== undefined,
-    async putOff(ms) {
+    /** Whether more of the run may be sent: it waits for a person, for the runs before it, and while it is paused. */
+    maySend: async (run: number): Promise<boolean> => (await first(database, mayBeSent(run))) !== undefined,
+    /** Nobody sends before so many milliseconds have gone. */
+    async putOff(ms: number): Promise<void> {
       await database.write((writer) =>
         writer.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${ms})`),
       );
     },
-    woken: (waitMs, signal) => database.woken(waitMs, signal),
+    /** Resolves when something was entered, settled or paused, or after so long, or when the signal comes. */
+    woken: (waitMs: number, signal: AbortSignal) => database.woken(waitMs, signal),
   };
 }
 

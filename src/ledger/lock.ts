@@ -5,8 +5,25 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
-import type { LockHolder, LockOptions } from "./ledger.ts";
 import { isDamaged, isLocked, storageFailure } from "./sqlite-failures.ts";
+
+export interface LockHolder {
+  readonly host: string | undefined;
+  readonly pid: number;
+  readonly since: string;
+  readonly command: string;
+}
+
+export interface LockOptions {
+  readonly name: string;
+  /** What is locked, for messages. */
+  readonly what: string;
+  readonly command: string;
+  /** How long to wait for another to let go. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onWait?: ((holder: LockHolder | undefined) => void) | undefined;
+}
 
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
 

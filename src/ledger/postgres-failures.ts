@@ -2,7 +2,6 @@
 
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import type { ServerFacts } from "./workers.ts";
 
 /** An error of the server, or of the connection to it. */
 export class ServerError extends Error {
@@ -131,6 +130,14 @@ export const takenMeanwhile = (place: string): Failure =>
     `The connection to ${place} was lost, and meanwhile another process took what this one had locked. Nothing more was sent.`,
     { hint: "Run the command again: it goes on where this one stopped." },
   );
+
+/** What a person wants to know of the server that holds a ledger. */
+export interface ServerFacts {
+  /** Such as `15.18`. */
+  readonly version: string;
+  /** Standbys that have each commit before it is confirmed, as the server names them; empty for none. */
+  readonly standbys: string;
+}
 
 /** What the server is, as `FACTS` finds it. */
 export interface Facts extends ServerFacts {

@@ -14,8 +14,7 @@ import pg from "pg";
 import { withoutNul } from "../actions/nul.ts";
 import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, scalar, type Writer } from "./database.ts";
-import type { LockHolder, LockOptions } from "./ledger.ts";
-import { untilTaken } from "./lock.ts";
+import { type LockHolder, type LockOptions, untilTaken } from "./lock.ts";
 import {
   type Bound,
   type Connection,
@@ -34,13 +33,13 @@ import {
   refuseServer,
   replaced,
   ServerError,
+  type ServerFacts,
   serverFailure,
   takenMeanwhile,
 } from "./postgres-failures.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { insertInto, isRows, type Rows, raw, type Sql, sql, textOf, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
-import type { ServerFacts } from "./workers.ts";
 
 const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];

@@ -1,14 +1,94 @@
 /** The runs: plans that are being sent, or were. */
 
 import { crashPoint } from "../disk/crash-points.ts";
-import { adoptActions, insertActions } from "./actions.ts";
-import { HAS_UNWRITTEN, insertChunk } from "./chunk-life.ts";
+import { adoptActions, insertActions, type NewAction } from "./actions.ts";
+import { HAS_UNWRITTEN, insertChunk, type NewChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
 import { type Database, first, type Reader, scalar, select, type Writer } from "./database.ts";
-import type { NewRun, Run, RunCounts, RunFilter, RunState, Runs } from "./ledger.ts";
-import { noteLearnt } from "./notes.ts";
-import { noteSettlement } from "./settle.ts";
+import { type Json, type Learnt, noteLearnt } from "./notes.ts";
+import { type By, noteSettlement } from "./settle.ts";
 import { assigned, type Columns, every, insertInto, listOf, raw, type Sql, sql, words } from "./sql.ts";
+
+export interface RunInput {
+  readonly name: string;
+  readonly source: string;
+  readonly format: string;
+  readonly sha256: string;
+  readonly rows: number;
+  /** Of a table: what its rejects are written with. */
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
+}
+
+/** What the plan knows of a run. All but the first four fields is kept as it is given. */
+interface RunFacts {
+  /** 8 hex digits. */
+  readonly run: string;
+  /** UTC in ISO 8601, as all times here. */
+  readonly createdAt: string;
+  readonly environment: string;
+  /** The promises file; undefined for standard output. */
+  readonly output: string | undefined;
+  readonly inputs: readonly RunInput[];
+  /** Counts, as the summary shows them. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly actions: Readonly<Record<string, number>>;
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly problems: Readonly<Record<string, number>>;
+  readonly options: { readonly [key: string]: Json };
+}
+
+export interface NewRun extends RunFacts, Learnt {}
+
+/** `closing`: a person abandoned it, and its rejects are not written yet. */
+type RunState = "open" | "closing" | "finished" | "abandoned";
+
+export interface Run extends RunFacts {
+  readonly number: number;
+  readonly kind: "sent" | "adopted" | "imported";
+  readonly state: RunState;
+  readonly endedAt: string | undefined;
+  /** What the last command on it ended with; undefined where that was killed, or is still at it. */
+  readonly exitCode: number | undefined;
+  /** A person stopped it: it is sent again only when one says so. */
+  readonly paused: By | undefined;
+  /** Actions a request may hold, where the service found more too large (413). */
+  readonly mostActions: number | undefined;
+  /** How many commands have begun to send it. */
+  readonly sends: number;
+}
+
+export interface RunFilter {
+  readonly ids?: readonly string[];
+  readonly states?: readonly RunState[];
+  /** Those that have chunks in one of these states. */
+  readonly chunks?: readonly ChunkState[];
+  /** Those whose promises are not all in the promises file. */
+  readonly unwritten?: true;
+  /** So many of the newest. */
+  readonly last?: number;
+}
+
+/** Actions of a run by outcome. */
+export interface RunCounts {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** In doubt, without what is in flight. */
+  readonly inDoubt: number;
+  /** A request is on its way, or its process died meanwhile and nobody has looked since. */
+  readonly inFlight: number;
+  /** The service refused their chunk. */
+  readonly refused: number;
+  /** Planned, or abandoned. */
+  readonly notSent: number;
+  /** A person said that the service has them: no promise. */
+  readonly settled: number;
+  readonly total: number;
+  /** Chunks, and those of which every outcome is known. */
+  readonly chunks: number;
+  readonly decidedChunks: number;
+}
 
 export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Run[]> {
   const rows = await select<Run & { readonly facts: object }>(
@@ -47,8 +127,16 @@ async function meanwhile<T>(items: AsyncIterable<T>, work: (item: T) => Promise<
 const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(PENDING_STATES)})`;
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 
-export const runMethods = (database: Database): Runs => ({
-  async enterRun(run, chunks, actions) {
+export const runMethods = (database: Database) => ({
+  /**
+   * Puts a run, its chunks and its actions into the ledger, or nothing. After this resolves, the input may vanish: what is
+   * sent is what the ledger holds. The iterables must not call this ledger: its transaction is open while they run.
+   *
+   * @param actions each once, in the order of (subject, kind, mark) compared by code points.
+   * @returns the run's number.
+   * @throws Failure `busy` where another run has entered one of the actions since they were judged.
+   */
+  async enterRun(run: NewRun, chunks: AsyncIterable<NewChunk>, actions: AsyncIterable<readonly NewAction[]>) {
     const entered = await database.write(async (writer) => {
       const number = await insertRun(writer, run, "sent");
       for await (const { chunk, lane, stage, ...content } of chunks) {
@@ -62,22 +150,34 @@ export const runMethods = (database: Database): Runs => ({
     crashPoint("entered");
     return entered;
   },
-  adopt: (run, actions, by) =>
+  /**
+   * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
+   *
+   * @param actions in the order of `enterRun`. Of one that comes several times, the last counts.
+   * @returns the number of the run that stands for it.
+   */
+  adopt: (run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By) =>
     database.write(async (writer) => {
       const number = await insertRun(writer, run, "adopted", by.at);
       await noteSettlement(writer, number, undefined, "sent", by);
       for await (const some of actions) await adoptActions(writer, number, some);
       return number;
     }, "once"),
-  run: async (id) => (await selectRuns(database, sql`WHERE id = ${id}`))[0],
-  runs: (filter = {}) => selectFiltered(database, filter),
-  counts: (run) => countRun(database, run),
-  noteSending: (run) =>
+  run: async (id: string): Promise<Run | undefined> => (await selectRuns(database, sql`WHERE id = ${id}`))[0],
+  /** The oldest first. */
+  runs: (filter: RunFilter = {}) => selectFiltered(database, filter),
+  counts: (run: number) => countRun(database, run),
+  /** A command begins to send the run, or has sent some of it. @returns how often that was noted, with this time. */
+  noteSending: (run: number) =>
     database.write(async (writer) => {
       const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
       return (await scalar<number>(writer, noted)) ?? 0;
     }),
-  noteStop: (run, { exitCode, paused }) =>
+  /** The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on. */
+  noteStop: (
+    run: number,
+    { exitCode, paused }: { readonly exitCode: number; readonly paused?: By | null | undefined },
+  ) =>
     database.write(async (writer) => {
       const word: Columns = paused === undefined ? {} : { paused: paused === null ? null : JSON.stringify(paused) };
       await writer.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
@@ -85,7 +185,12 @@ export const runMethods = (database: Database): Runs => ({
       if (paused !== null) await noteSettlement(writer, run, undefined, "pause", paused);
       await database.wake(writer);
     }),
-  async endRun(run, { exitCode, at }) {
+  /**
+   * Nothing of it is left to send: it is finished, or abandoned once its rejects are written. Takes no lock.
+   *
+   * @returns false where something is left, or another command has ended it.
+   */
+  async endRun(run: number, { exitCode, at }: { readonly exitCode: number; readonly at: string }) {
     const ended = await database.write(async (writer) => {
       const changes = await writer.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
             state = CASE state WHEN 'open' THEN 'finished' ELSE 'abandoned' END
@@ -96,7 +201,8 @@ export const runMethods = (database: Database): Runs => ({
     crashPoint("ended");
     return ended;
   },
-  async prune(before) {
+  /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
+  async prune(before: string) {
     const pruned = await database.write(async (writer) => {
       const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
       return await writer.run(sql`UPDATE bodies SET body = NULL, texts = NULL WHERE body IS NOT NULL AND ${over}`);

@@ -2,14 +2,33 @@
 
 import { overwrites } from "../actions/marks.ts";
 import { deleteActions } from "./actions.ts";
-import { cut, cutOut, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
+import { cut, cutOut, type Item, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Reader, scalar, select, type Writer } from "./database.ts";
-import type { By, Item, Settlement, Settling } from "./ledger.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
 
-export const settleMethods = (database: Database): Settling => ({
-  settle: (run, chunk, decision, by, most) =>
+/** A person's word, or a command's. */
+export interface By {
+  readonly who: string;
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+export interface Settlement extends By {
+  /** Undefined: the whole run. */
+  readonly chunk: number | undefined;
+  readonly decision: "sent" | "not-sent" | "abandon" | "pause";
+}
+
+export const settleMethods = (database: Database) => ({
+  /**
+   * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
+   *
+   * @param most only so many of its actions, from its beginning: the rest becomes a chunk of its own.
+   * @returns the chunk that was settled, that of the rest, and how many actions are closed, since a later one of their ticket was
+   * accepted; undefined where nothing is to be decided about it any more.
+   */
+  settle: (run: number, chunk: number, decision: "sent" | "not-sent", by: By, most?: number) =>
     database.write(async (writer) => {
       const { count, state } = await readChunk(writer, run, chunk);
       let [settled, rest]: [number, number | undefined] = [chunk, undefined];
@@ -24,7 +43,12 @@ export const settleMethods = (database: Database): Settling => ({
       await database.wake(writer);
       return { settled, rest, late };
     }),
-  abandon: (run, by) =>
+  /**
+   * Closes a run: what is planned or refused is not sent, and forgotten. Its doubts stay pending.
+   *
+   * @returns how many chunks are still being sent: asked again once they are answered, it closes what became of them.
+   */
+  abandon: (run: number, by: By) =>
     database.write(async (writer) => {
       const closing = sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`;
       if ((await writer.run(closing)) === 1) await noteSettlement(writer, run, undefined, "abandon", by);
@@ -36,7 +60,7 @@ export const settleMethods = (database: Database): Settling => ({
       await database.wake(writer);
       return flying;
     }),
-  settlements: (run) => selectSettlements(database, sql`run = ${run}`),
+  settlements: (run: number) => selectSettlements(database, sql`run = ${run}`),
 });
 
 /** @returns false if it waits for no decision any more. */
@@ -73,7 +97,9 @@ async function forget(
   why?: string,
 ): Promise<boolean> {
   if (!(await emptied(writer, run, chunk, event, why === undefined ? {} : { detail: why }))) return false;
-  await deleteActions(writer, run, chunk, (await readOutcomes(writer, run, chunk)).items);
+  const { items } = await readOutcomes(writer, run, chunk);
+  const actions = items.map(({ origin }) => origin);
+  await deleteActions(writer, run, chunk, actions);
   return true;
 }
 

@@ -3,8 +3,20 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { cleanText } from "../text.ts";
 import { deleteActions } from "./actions.ts";
-import { beginAttempt, doubtVanished, endAttempt, holdsLane, keepLate, selectAttempts } from "./attempts.ts";
 import {
+  beginAttempt,
+  type Claim,
+  doubtVanished,
+  type Ended,
+  endAttempt,
+  holdsLane,
+  type Intent,
+  keepLate,
+  type Stepped,
+  selectAttempts,
+} from "./attempts.ts";
+import {
+  type Chunk,
   cut,
   HAS_UNWRITTEN,
   mustPass,
@@ -17,23 +29,48 @@ import {
   selectChunks,
   storeOutcomes,
 } from "./chunk-life.ts";
+import type { ChunkState } from "./chunks.ts";
 import type { Database, Writer } from "./database.ts";
-import type { Chunks, Ended, Stepped } from "./ledger.ts";
 import { every, sql, words } from "./sql.ts";
 
-export const stepMethods = (database: Database): Chunks => ({
-  chunks: (run, { states, unwritten } = {}) => {
+/** What ended, and what is about to leave. */
+interface Step {
+  readonly ended?: Ended | undefined;
+  readonly intent?: Intent | undefined;
+}
+
+/** What is to leave next. */
+export interface Request {
+  readonly chunk: Chunk;
+  readonly body: Uint8Array;
+}
+
+export const stepMethods = (database: Database) => ({
+  /** In the order in which they are sent. */
+  chunks: (
+    run: number,
+    { states, unwritten }: { readonly states?: readonly ChunkState[]; readonly unwritten?: true } = {},
+  ) => {
     const ofStates = states && sql`state IN ${words(states)}`;
     return selectChunks(database, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
   },
-  async nextChunk(run, lane, stage) {
+  /**
+   * The lane's next planned chunk with its request; of this stage only, where one is given.
+   *
+   * @throws Failure as `body` does.
+   */
+  async nextChunk(run: number, lane: number, stage?: number): Promise<Request | undefined> {
     const ofStage = stage === undefined ? undefined : sql`stage = ${stage}`;
     const planned = every(sql`run = ${run} AND lane = ${lane} AND state = 'planned'`, ofStage);
     const [chunk] = await selectChunks(database, planned, sql`LIMIT 1`);
     return chunk && { chunk, body: await readRequest(database, run, chunk.chunk) };
   },
-  body: (run, chunk) => readBody(database, run, chunk),
-  async advance(run, { ended, intent }) {
+  body: (run: number, chunk: number) => readBody(database, run, chunk),
+  /**
+   * How the request of a chunk ended, and that the next is about to leave: one commit. Rejected actions are forgotten, row texts
+   * dropped where all was accepted. Actions that an answer leaves in doubt become a chunk of their own, in doubt.
+   */
+  async advance(run: number, { ended, intent }: Step): Promise<Stepped> {
     const stepped = await database.write(async (writer): Promise<Stepped> => {
       const stored = ended && (await storeEnd(writer, run, ended));
       const begun = intent && (await beginAttempt(writer, run, intent));
@@ -43,7 +80,13 @@ export const stepMethods = (database: Database): Chunks => ({
     if (stepped.attempt !== undefined) crashPoint("intended");
     return stepped;
   },
-  split: (run, chunk, most, claim) =>
+  /**
+   * Cuts a planned chunk into planned ones of at most so many actions; the whole run keeps to that from now on.
+   *
+   * @returns false where it is not planned any more, or the claim on its lane counts no more.
+   * @throws Failure `storage` where its body is damaged.
+   */
+  split: (run: number, chunk: number, most: number, claim?: Claim) =>
     database.write(async (writer) => {
       if (claim !== undefined && !(await holdsLane(writer, claim))) return false;
       // It may have been closed just now.
@@ -54,9 +97,15 @@ export const stepMethods = (database: Database): Chunks => ({
       );
       return true;
     }),
-  doubtVanished: (run, at) => database.write((writer) => doubtVanished(writer, run, at)),
-  attempts: (run) => selectAttempts(database, sql`attempts.run = ${run}`),
-  outcomes: (run, chunk) => readOutcomes(database, run, chunk),
+  /**
+   * What was being sent when its process died is in doubt from now on; where workers send, only once its time is over.
+   *
+   * @returns how many chunks.
+   */
+  doubtVanished: (run: number, at: string) => database.write((writer) => doubtVanished(writer, run, at)),
+  attempts: (run: number) => selectAttempts(database, sql`attempts.run = ${run}`),
+  /** Of one chunk, whatever its state. */
+  outcomes: (run: number, chunk: number) => readOutcomes(database, run, chunk),
 });
 
 /** What becomes of a chunk whose attempt ended. */
@@ -101,7 +150,8 @@ export async function storeAnswers(
   if (rejected > 0) {
     const { items } = await readOutcomes(writer, run, chunk);
     const gone = items.filter(({ outcome }) => outcome === "rejected");
-    await deleteActions(writer, run, chunk, gone);
+    const actions = gone.map(({ origin }) => origin);
+    await deleteActions(writer, run, chunk, actions);
   }
   const doubt = answers.find(({ outcome }) => outcome === "in doubt");
   if (doubt === undefined) return undefined;

@@ -5,8 +5,7 @@ import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer } from "../config/ledger-server.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { Invocation, Ledger } from "../ledger/ledger.ts";
-import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
+import { findLedger, type Invocation, type Ledger, type LedgerPlace, openLedger } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 
 /** The environment's lock among those of its ledger. */

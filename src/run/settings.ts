@@ -9,7 +9,7 @@ import { userStateDirectory } from "../config/files.ts";
 import { twinFailure } from "../config/key.ts";
 import { keepTrust } from "../config/trust.ts";
 import { Failure } from "../failure.ts";
-import { findLedger } from "../ledger/open.ts";
+import { findLedger } from "../ledger/ledger.ts";
 import { MAPPING_RULES } from "../map/rules.ts";
 import { importCommand, resultsCommand, statusCommand } from "../next-command.ts";
 import { PLAN_RULES } from "../plan/rules.ts";

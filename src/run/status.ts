@@ -2,8 +2,7 @@
 
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
-import type { Invocation, LockHolder } from "../ledger/ledger.ts";
-import type { Team } from "../ledger/workers.ts";
+import type { Invocation, LockHolder, Team } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";

@@ -1,8 +1,7 @@
 /** A process that sends lanes which others may send too. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import type { Ledger, Run } from "../ledger/ledger.ts";
-import type { Claim, Workers } from "../ledger/workers.ts";
+import type { Claim, Ledger, Run, Workers } from "../ledger/ledger.ts";
 import type { LaneSource } from "../send/lanes.ts";
 import { marginOf } from "../send/send.ts";
 import type { Session } from "./session.ts";

@@ -1,8 +1,7 @@
 /** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
 
 import { crashPoint } from "../disk/crash-points.ts";
-import type { Answer, Chunk, Ended, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
-import type { Claim } from "../ledger/workers.ts";
+import type { Answer, Chunk, Claim, Ended, Intent, Ledger, Request, Stepped } from "../ledger/ledger.ts";
 import { cleanText } from "../text.ts";
 import { type Reading, readExchange, toBeEchoed } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";

@@ -1,7 +1,16 @@
 import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
-import type { Ended, Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
-import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
+import {
+  type Ended,
+  findLedger,
+  type Ledger,
+  type LedgerPlace,
+  type NewAction,
+  type NewChunk,
+  type NewRun,
+  type Origin,
+  openLedger,
+} from "../../src/ledger/ledger.ts";
 import { openFolder } from "./folder.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 

@@ -6,7 +6,7 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
-import { openLedger } from "../../../src/ledger/open.ts";
+import { openLedger } from "../../../src/ledger/ledger.ts";
 import { tables } from "../../../src/ledger/schema.ts";
 import { SQLITE_TYPES } from "../../../src/ledger/sqlite.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";

@@ -128,7 +128,7 @@ describe("a process that is killed", () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();
     const script = `
-import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
+import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/ledger.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const run = { run: "0000abcd", createdAt: "", environment: "", output: undefined, inputs: [], rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
 await ledger.enterRun(run, (async function* () {
