@@ -40,13 +40,19 @@ export class Draft {
 
   /** Adds a value of JSON, whatever it is. */
   putValue(name: string, value: unknown): void {
-    const isKnown = value !== null && isFieldName(name);
-    const fault = isKnown ? faultIn(name, value) : undefined;
-    if (!isKnown || fault !== undefined) this.given.push({ name, json: undefined, text: textOf(value), value, fault });
-    else if (typeof value === "string") this.put(name, quote(value), value);
+    if (value !== null && isFieldName(name)) this.putField(name, value);
+    else this.given.push({ name, json: undefined, text: textOf(value), value, fault: undefined });
+  }
+
+  /** Adds a field whose value is not null, right or not. */
+  putField(field: FieldName, value: unknown): void {
+    const fault = faultIn(field, value);
+    const text = textOf(value);
+    if (fault !== undefined) this.given.push({ name: field, json: undefined, text, value, fault });
+    else if (typeof value === "string") this.put(field, quote(value), value);
     else {
-      const json = JSON.stringify(value);
-      this.put(name, json, json);
+      const json = text ?? JSON.stringify(value);
+      this.put(field, json, json);
     }
   }
 
@@ -71,12 +77,10 @@ export class Draft {
     const given = this.get(name);
     return given?.json ?? JSON.stringify(given?.value);
   }
-
-  value(name: string): unknown {
-    const given = this.get(name);
-    return given && givenValue(given);
-  }
 }
+
+/** As it is sent. */
+export const jsonIn = ({ json, value }: Given): string => json ?? JSON.stringify(value);
 
 export const givenValue = ({ json, value }: Given): unknown => (json === undefined ? value : parseJson(json));
 
@@ -121,7 +125,7 @@ export function compileField(action: ActionName, field: FieldName, { clearWord, 
     const value = text === clearWord ? cleared : read(text, toInstant);
     if (isFault(value))
       problems.push({ rule: value.rule, field, value: text, message: `${field} ${value.what}.`, hint: value.hint });
-    else draft.putValue(field, value);
+    else draft.putField(field, value);
   };
 }
 

@@ -1,8 +1,8 @@
 /** What makes two actions the same: their subject, their kind, and their mark (docs/guarantees.md, "What counts as already sent"). */
 
 import { hash } from "node:crypto";
-import { ACTION_NAMES, type ActionSpec, acceptedFields, actionSpec } from "./actions.ts";
-import type { Draft } from "./draft.ts";
+import { ACTION_NAMES, type ActionName, type ActionSpec, acceptedFields, actionSpec } from "./actions.ts";
+import { type Draft, type Given, jsonIn } from "./draft.ts";
 import { FIELD_NAMES, fieldSpec, recordOf } from "./fields.ts";
 import { quote } from "./json.ts";
 import { KINDS } from "./kinds.ts";
@@ -96,65 +96,76 @@ function decimalsOf(price: string): number {
   return end - point - 1;
 }
 
-function jsonOf(draft: Draft): string {
+function jsonOf({ action, given }: Draft): string {
   let members = "";
-  for (const { name, json, value } of draft.given) members += memberOf(name, json ?? JSON.stringify(value), members);
-  return `{"action":"${draft.action}","data":{${members}}}`;
+  for (const each of given) members += `${members === "" ? "" : ","}${headOf(each.name)}${jsonIn(each)}`;
+  return `{"action":"${action}","data":{${members}}}`;
 }
 
 /** What stands before the value of a field in JSON. */
 const HEADS: ReadonlyMap<string, string> = new Map(FIELD_NAMES.map((name) => [name, `"${name}":`]));
 
-/** One member of an object, behind those before it. */
-const memberOf = (name: string, json: string, before: string): string =>
-  (before === "" ? "" : ",") + (HEADS.get(name) ?? `${quote(name)}:`) + json;
+const headOf = (name: string): string => HEADS.get(name) ?? `${quote(name)}:`;
 
 /** Longer contents are stored as their digest: 128 bits of SHA-256, so that no two meet by chance. */
 const LONGEST_CONTENT = 32;
 const DIGEST_CHARACTERS = 22;
 
-/** What names the event or ticket, and so is no content. */
-const REFERENCES: Readonly<Record<ActionSpec["about"], readonly string[]>> = {
-  event: ["eventId"],
-  ticket: ["ticketId", "nftId"],
-};
-
-/** The fields of each action in the order of their names. */
-const IN_ORDER = recordOf(ACTION_NAMES, (action) => acceptedFields(action).toSorted());
-
-/** The names of what is given, and maybe others, in their order. */
-function namesInOrder({ action, given }: Draft): readonly string[] {
-  const own: readonly string[] = IN_ORDER[action];
-  return given.every(({ name }) => own.includes(name)) ? own : given.map(({ name }) => name).sort();
+function contentOf({ action, given }: Draft): string {
+  const { about, updates } = actionSpec(action);
+  let members = "";
+  for (const each of inOrder(action, given)) {
+    if (each === undefined || each.value === null || isReference(each.name, about)) continue;
+    const { none, canonical } = SPELLINGS.get(each.name) ?? AS_IT_IS;
+    const json = jsonIn(each);
+    if (json === none && !updates) continue;
+    members += `${members === "" ? "" : ","}${headOf(each.name)}${canonical === undefined ? json : canonical(json)}`;
+  }
+  const content = `{${members}}`;
+  return content.length <= LONGEST_CONTENT ? content : hash("sha256", content, "base64url").slice(0, DIGEST_CHARACTERS);
 }
 
-/** Of each field the JSON that says the same as none, and what gives its JSON in one spelling, where it has several. */
+/** Whether a field names the event or ticket, and so is no content. */
+const isReference = (name: string, about: ActionSpec["about"]): boolean =>
+  about === "event" ? name === "eventId" : name === "ticketId" || name === "nftId";
+
+/** Where each field of an action stands in the order of their names. */
+const PLACES = recordOf(
+  ACTION_NAMES,
+  (action): ReadonlyMap<string, number> =>
+    new Map(
+      acceptedFields(action)
+        .toSorted()
+        .map((name, place) => [name, place]),
+    ),
+);
+
+/** What is given in the order of names, with gaps for what is not. */
+function inOrder(action: ActionName, given: readonly Given[]): readonly (Given | undefined)[] {
+  const places = PLACES[action];
+  const ordered = new Array<Given | undefined>(places.size);
+  for (const each of given) {
+    const place = places.get(each.name);
+    if (place === undefined) return given.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    ordered[place] = each;
+  }
+  return ordered;
+}
+
+interface Spelling {
+  /** The JSON that says the same as none. */
+  readonly none?: string | undefined;
+  /** Gives its JSON in one spelling, where it has several. */
+  readonly canonical?: ((json: string) => string) | undefined;
+}
+
 const SPELLINGS: ReadonlyMap<string, Spelling> = new Map(
   FIELD_NAMES.map((name) => {
     const { kind, default: preset } = fieldSpec(name);
     return [name, { none: JSON.stringify(preset), canonical: KINDS[kind].canonical }];
   }),
 );
-
-interface Spelling {
-  readonly none: string | undefined;
-  readonly canonical: ((json: string) => string) | undefined;
-}
-
-function contentOf(draft: Draft): string {
-  const { about, updates } = actionSpec(draft.action);
-  let members = "";
-  for (const name of namesInOrder(draft)) {
-    const given = draft.get(name);
-    if (given === undefined || given.value === null || REFERENCES[about].includes(name)) continue;
-    const json = given.json ?? JSON.stringify(given.value);
-    const spelling = SPELLINGS.get(name);
-    if (!updates && json === spelling?.none) continue;
-    members += memberOf(name, spelling?.canonical?.(json) ?? json, members);
-  }
-  const content = `{${members}}`;
-  return content.length <= LONGEST_CONTENT ? content : hash("sha256", content, "base64url").slice(0, DIGEST_CHARACTERS);
-}
+const AS_IT_IS: Spelling = {};
 
 /** Whether two values of a field say the same. */
 export function saysTheSame(name: string, one: unknown, other: unknown): boolean {

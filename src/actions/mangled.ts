@@ -55,9 +55,11 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
 /** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */
 const USUAL_ID = /^(?:\d{1,15}|[A-Za-z][A-Za-z_-]*\d[\w.@-]*|[A-Za-z][\w.+-]*@[\w.-]+|\d\w*-(?![A-Z][a-z]{2}$)[\w-]*)$/;
 
+export const isUsualId = (id: string): boolean => USUAL_ID.test(id);
+
 /** What spreadsheets and scripts write in place of an id: several tickets may share it, or no other export has it. */
 export function mangled(id: string): { readonly what: string; readonly hint: string } | undefined {
-  if (USUAL_ID.test(id)) return undefined;
+  if (isUsualId(id)) return undefined;
   const found = MANGLED.find(({ form }) => form.test(id));
   if (found === undefined) return undefined;
   const what = `looks like what a ${found.by} writes in place of an id`;

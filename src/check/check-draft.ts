@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import { type FieldName, fieldSpec, isFieldName, recordOf } from "../actions/fields.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec, recordOf } from "../actions/fields.ts";
 import { about, type Problem } from "../actions/problem.ts";
 import { NONE, validateDraft } from "../actions/validate.ts";
 import { utcText } from "../text.ts";
@@ -26,12 +26,13 @@ function likelyMistakes(draft: Draft, now: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!draft.has("orderTime")) problems.push(...TIMELESS[action]);
   if (actionSpec(action).updates && changesNothing(draft)) problems.push(changeless(action));
-  for (const { name, text, value, fault } of draft.given) {
-    if (value === null || !isFieldName(name)) continue;
-    const flaws = flawsIn(draft, name);
-    if (flaws.length > 0) problems.push(...flaws.map((flaw) => problemOfFlaw(name, flaw)));
-    const isTime = fieldSpec(name).kind === "u64" && fault?.rule !== "field-type";
-    if (isTime && text !== undefined) problems.push(...mistakesOfTime(name, text, now));
+  for (const given of draft.given) {
+    const { name, text, value, fault } = given;
+    if (value === null) continue;
+    for (const flaw of flawsIn(given)) problems.push(problemOfFlaw(name, flaw));
+    if (!TIMES.has(name) || text === undefined || fault?.rule === "field-type") continue;
+    const mistake = mistakeOfTime(name, text, now);
+    if (mistake !== undefined) problems.push(mistake);
   }
   if (draft.has("endTime")) problems.push(...mistakesOfSpan(timeOf(draft, "startTime"), timeOf(draft, "endTime")));
   return problems.length === 0 ? NONE : problems;
@@ -66,7 +67,7 @@ const changeless = (action: ActionName): Problem => ({
   hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
 });
 
-const problemOfFlaw = (field: FieldName, { rule, what, hint, text = "" }: Flaw): Problem => ({
+const problemOfFlaw = (field: string, { rule, what, hint, text = "" }: Flaw): Problem => ({
   rule,
   ...about(field, withoutLogin(text)),
   message: `${field} ${what}.`,
@@ -92,24 +93,26 @@ const FINER_UNITS = [
   { unit: "nanoseconds", digits: 9, from: 1e18, below: 9.2e18 },
 ] as const;
 
+const TIMES: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).kind === "u64"));
+
 /** What is likely wrong with a time. `now` is that of the check, in Unix seconds. */
-function mistakesOfTime(field: FieldName, text: string, now: number): readonly Problem[] {
+function mistakeOfTime(field: string, text: string, now: number): Problem | undefined {
   const time = Number(text);
   const finer = FINER_UNITS.find(({ from, below }) => time >= from && time < below);
   if (finer !== undefined && /^\d+$/.test(text)) {
     const seconds = text.slice(0, -finer.digits);
     const message = `${field} looks like ${finer.unit}; the service reads seconds.`;
     const hint = `Give ${seconds}, which is ${dated(seconds)}.`;
-    return [{ rule: "looks-like-milliseconds", ...about(field, text), message, hint }];
+    return { rule: "looks-like-milliseconds", ...about(field, text), message, hint };
   }
   const far = farTime(field, text, now);
-  return far === undefined ? NONE : [{ ...about(field, text), ...far, hint: FAR_HINT }];
+  return far && { ...about(field, text), ...far, hint: FAR_HINT };
 }
 
 const FAR_HINT = "Check that the right column is mapped, and that its day, month, year and zone are read as intended.";
 
 /** A zero says that the start or end of an event is not known. */
-function farTime(field: FieldName, text: string, now: number): Pick<Problem, "rule" | "message"> | undefined {
+function farTime(field: string, text: string, now: number): Pick<Problem, "rule" | "message"> | undefined {
   const time = Number(text);
   if (field !== "orderTime") {
     if (time <= 0 || (time >= now - FARTHEST_EVENT && time <= now + FARTHEST_EVENT)) return undefined;

@@ -1,9 +1,9 @@
 /** What is likely wrong in a text that the service would take: something was lost, misread or left behind before it came here. */
 
-import type { Draft } from "../actions/draft.ts";
-import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { type Given, givenValue } from "../actions/draft.ts";
+import { FIELD_NAMES, type FieldKind, fieldSpec } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
-import { FORMULA_ERROR, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
+import { FORMULA_ERROR, isUsualId, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
 import { cleanText, quoted } from "../text.ts";
 import { markupIn } from "./markup.ts";
@@ -179,6 +179,7 @@ const SIMPLE = /^[ -$'-;=>A-[\]-~\u0370-\u041f\u0422-\u05ff\u0900-\u0dff\u3040-\
 
 /** In an id, of which every character counts. */
 const flawInId: Find = (id) => {
+  if (isUsualId(id)) return undefined;
   const found = mangled(id);
   if (found !== undefined) return { rule: "id-looks-mangled", ...found };
   return SIMPLE.test(id) ? undefined : (misread(id) ?? unseen(id));
@@ -203,23 +204,23 @@ const flawInUrl: Find = (url) => {
   return (url.includes(";") ? markup(url) : undefined) ?? oddUrl(url);
 };
 
-const FINDERS: Partial<Readonly<Record<FieldKind, Find>>> = {
+const BY_KIND: Partial<Readonly<Record<FieldKind, Find>>> = {
   id: flawInId,
   nftId: flawInId,
   text: flawInWords,
   url: flawInUrl,
   wallet: unseen,
 };
-const finderOf = (field: FieldName): Find | undefined => FINDERS[fieldSpec(field).kind];
-const ATTRIBUTES = "metadataAttributes";
-
+const BY_FIELD: ReadonlyMap<string, Find | undefined> = new Map(
+  FIELD_NAMES.map((name) => [name, BY_KIND[fieldSpec(name).kind]]),
+);
 const NONE: readonly Flaw[] = [];
 
-/** What is likely wrong with a field of a draft that is given, be it right or not. */
-export function flawsIn(draft: Draft, field: FieldName): readonly Flaw[] {
-  if (field === ATTRIBUTES) return flawsOfAttributes(draft);
-  const find = finderOf(field);
-  const { text, fault } = draft.get(field) ?? {};
+/** What is likely wrong with what a draft holds of a field, be it right or not. */
+export function flawsIn(given: Given): readonly Flaw[] {
+  const { name, text, fault } = given;
+  if (name === "metadataAttributes") return flawsOfAttributes(given);
+  const find = BY_FIELD.get(name);
   if (find === undefined || text === undefined || fault?.rule === "field-type") return NONE;
   const flaw = find(text);
   return flaw === undefined ? NONE : [{ text, ...flaw }];
@@ -229,11 +230,11 @@ export function flawsIn(draft: Draft, field: FieldName): readonly Flaw[] {
 const NO_TEXT_INSIDE = new RegExp(`"(?:${FORMULA_ERROR}|${NO_VALUE})"|\\{\\{|\\$\\{|\\[:`, "u");
 
 /** One flaw of each rule, with the text that it is in. */
-function flawsOfAttributes(draft: Draft): readonly Flaw[] {
-  const json = draft.get(ATTRIBUTES)?.json;
+function flawsOfAttributes(given: Given): readonly Flaw[] {
+  const { json } = given;
   if (json !== undefined && SIMPLE.test(json) && !NO_TEXT_INSIDE.test(json)) return NONE;
   const found = new Map<string, Flaw>();
-  for (const text of textsOfAttributes(draft.value(ATTRIBUTES))) {
+  for (const text of textsOfAttributes(givenValue(given))) {
     const flaw = flawInWords(text);
     if (flaw !== undefined && !found.has(flaw.rule)) found.set(flaw.rule, { ...flaw, text });
   }
