@@ -79,7 +79,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag(
         "output",
         "--preview [n]",
-        "instead: the first N rows of each file (5) beside their actions, and counts",
+        "show instead the first N rows of each file (5) with their actions, and counts",
         parsePreview,
       ),
     ),
@@ -143,7 +143,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag(
         "decision",
         "--first <n>",
-        "with --chunk: only its first n actions; the rest still waits, as its own chunk",
+        "with --chunk: only its first n actions; the rest becomes a chunk of its own",
         parseCount,
       ),
       flag("decision", "--reason <text>", "why; kept in the ledger"),
@@ -155,7 +155,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       "tickets settle 4ba62e61 --env playground",
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
-    note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
+    note: "Without --sent, --not-sent, --abandon or --pause it only shows what needs a decision.",
     run: async (given, context) =>
       (await import("../commands/settle.ts")).settle({ ...given, decision: decisionOf(given) }, context),
   },
@@ -168,7 +168,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag(
         "look",
         "--max-age <time>",
-        "exit 4 if the last success is older, such as 26h, or there was none",
+        "exit 4 unless a run succeeded within this time, such as 26h",
         parseAgo,
       ).conflicts("remote"),
       flag("look", "--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
@@ -207,9 +207,11 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("input", "--import <files...>", "refill a lost or restored ledger from promises files").conflicts([
         ...["output", "report", "follow"],
       ]),
-      flag("sending", "--follow", "write promises and rejects of what workers send, until nothing is open").conflicts([
-        ...["output", "report"],
-      ]),
+      flag(
+        "sending",
+        "--follow",
+        "keep writing promises and rejects of what workers send, until no run is open",
+      ).conflicts([...["output", "report"]]),
       WAIT_LOCK,
     ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
@@ -234,7 +236,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag(
         "look",
         "--check",
-        "try whether the address can be reached and, with statusPath, the key is accepted",
+        "check that the service can be reached and, with statusPath, that it accepts the key",
       ).conflicts("trust"),
       flag("look", "--trust", "trust the config of the working directory as it is now"),
     ),
@@ -283,11 +285,11 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       WAIT_LOCK,
     ),
     examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
-    note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",
+    note: "It removes the requests of old runs, and never what an unfinished run or a doubt needs. Identities and promises stay.",
     run: async (given, context) => (await import("../commands/prune.ts")).prune(given, context),
   },
   completion: {
-    about: "a script with which bash and zsh complete commands, flags and files",
+    about: "a script that lets bash and zsh complete commands, flags and files",
     group: "More:",
     flags: WORDS,
     examples: ["tickets completion > ~/.local/share/bash-completion/completions/tickets"],

@@ -40,7 +40,7 @@ export const ENVIRONMENT = [
 export const INPUT = [
   flag("input", "--action <name>", "action for rows that name none", parseAction),
   flag("input", "--source <name>", "mapping of the config to use"),
-  flag("input", "--format <format>", "csv, tsv, ndjson or json, whatever the name says"),
+  flag("input", "--format <format>", "csv, tsv, ndjson or json, whatever the file is called"),
   flag("input", "--encoding <name>", "encoding of the input (utf-8)"),
   flag("input", "--limit <n>", "only the first N rows: a canary", parseLimit),
   flag("input", "--order <order>", "as read, or by orderTime with each event and sale before what depends on it")
@@ -57,14 +57,14 @@ export const MAX_DURATION = flag(
   parseWait,
 );
 export const LANES = flag("sending", "--lanes <n>", "parallel requests, each for its own tickets, 1 to 64 (1)");
-export const REPORT = flag("output", "--report <file>", "a page about it, as HTML in one file");
-export const METRICS = flag("output", "--metrics <file>", "write numbers for Prometheus to this file");
-export const JSON_FLAG = flag("words", "--json", "one JSON document on stdout, nothing else there");
+export const REPORT = flag("output", "--report <file>", "write a report, one HTML file");
+export const METRICS = flag("output", "--metrics <file>", "write metrics for Prometheus to this file");
+export const JSON_FLAG = flag("words", "--json", "print only a JSON document on stdout");
 
 export const WORDS = [
   flag("words", "-q, --quiet", "print only warnings when all is well"),
   flag("words", "-v, --verbose", `say more; show ${PERSONAL_FIELDS.join(" and ")} as they are`),
-  flag("words", "--log <file>", "append what happens to this file, as lines of JSON"),
+  flag("words", "--log <file>", "append a log to this file, as lines of JSON"),
 ];
 
 /** What commander makes of the flags of all commands, by their names; arguments it has apart. */

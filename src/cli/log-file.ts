@@ -50,7 +50,7 @@ export function openLogFile(name: string, cwd: string): LogFile {
     const found = fstatSync(file);
     if (!found.isFile()) throw refuse("is not a plain file");
     const begins = read(file, Math.min(BEGINNING.length, found.size), 0);
-    if (!BEGINNING.startsWith(begins)) throw refuse("holds something else than a log of tickets");
+    if (!BEGINNING.startsWith(begins)) throw refuse("is not a log of tickets");
     // After a power cut the last line may be partial. What follows it must not be read as one with it.
     if (found.size > 0 && read(file, 1, found.size - 1) !== "\n") writeSync(file, "\n");
   } catch (cause) {

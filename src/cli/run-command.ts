@@ -55,7 +55,7 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   onFirstSignal((signal) => {
     if (spec.sends)
       terminal.warn(
-        `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
+        `${signal}: stopping after the request in flight. A second Ctrl-C or SIGTERM gives that up and leaves its chunk in doubt.`,
       );
   });
   const context: Context = {

@@ -191,7 +191,7 @@ export async function trustConfig(options: Options<"config">, context: Context):
   const { cwd, reporter } = context;
   const { file, isTrusted, needsTrust } = await trust(context, options.config);
   reporter.info(
-    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that always needs trust." : "It may use:"}`,
+    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "Nothing in it needs trust." : "It may use:"}`,
   );
   for (const { line, path, message } of needsTrust)
     reporter.info(

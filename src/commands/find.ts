@@ -39,7 +39,7 @@ export async function find(options: Options<"id" | "json">, context: Context): P
   const isAllKnown = exitCode === EXIT_CODES.ok;
   if (ledger !== undefined)
     reporter.info(
-      `${isAllKnown ? "Nothing" : "As far as it knows, nothing"} was ever sent to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${ledgerPlace(environment, cwd)} is exactly this.`,
+      `${isAllKnown ? "Nothing" : "As far as the ledger knows, nothing"} was ever sent to ${environment.name} about ${quoted(id, LONGEST_ID)}. No ticketId, nftId, eventId or actionPromise in ${ledgerPlace(environment, cwd)} is exactly this.`,
     );
   else if (isAllKnown) sayNeverSent(environment, context);
   return isAllKnown ? EXIT_CODES["finished-with-rejects"] : exitCode;

@@ -34,7 +34,7 @@ export function doubtSection({ chunks }: RunFigures): Sections {
   if (open.length === 0) return [];
   return section("doubts", "To be decided", [
     text(
-      "The service may or may not have these actions. Nothing that could be one of them is sent until you have looked there and decided.",
+      "The service may or may not have these actions. They are not sent again until you have looked there and decided.",
     ),
     {
       kind: "table",
@@ -110,7 +110,7 @@ function eventSection(counts: readonly EventCount[]): Sections {
       bars: named
         .slice(0, EVENTS_SHOWN)
         .map(({ eventId = "", actions: value, problems }) => ({ name: cleanText(eventId), value, problems })),
-      more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
+      more: rest.length === 0 ? undefined : `Not shown: ${rest.join("; ")}.`,
     },
   ]);
 }

@@ -82,7 +82,7 @@ function saySettled(
     info(`The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`);
   if (late > 0)
     warn(
-      `${count(late, "action")} will not be sent: a later one of the same ticket or event was accepted, which ${late === 1 ? "it" : "they"} would undo. The rejects will have ${late === 1 ? "it" : "them"}.`,
+      `${count(late, "action")} will not be sent, but will be in the rejects: ${late === 1 ? "it" : "they"} would undo a later action of the same ticket or event that was accepted.`,
     );
 }
 
@@ -128,7 +128,7 @@ function sayQuestions(
       info(`  ${line}`);
   }
   if (questions.length > 0 && run.state === "open")
-    info(`To close the run and leave its doubts: ${settleCommand(run.run, environment, "--abandon")}`);
+    info(`To close the run without settling its doubts: ${settleCommand(run.run, environment, "--abandon")}`);
 }
 
 /** The first action and the last: the last decides. */

@@ -143,7 +143,7 @@ const SANDBOX_LACKS: Readonly<Record<string, string>> = {
   baseUrl: NO_ADDRESS,
   apiKey: NO_ADDRESS,
   sameServiceAs: "the sandbox is a separate service on this machine",
-  ledger: "the sandbox keeps its ledger on this machine, as it does its service; give the environment another name",
+  ledger: "the sandbox always keeps its ledger in a file; give the environment another name",
   // Only where it says false.
   complete: "the sandbox is always complete: nothing else registers events there",
 };

@@ -26,7 +26,7 @@ const PLACES = {
   user: { stems: ["config"], others: [] },
 };
 const NO_SCRIPTS =
-  "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.";
+  "A config is data (.yaml, .yml or .json): code would run in the nightly job, with access to the key. Move its content there.";
 
 export interface Search {
   readonly cwd: string;
@@ -80,7 +80,7 @@ async function readPlace(directory: string, role: "project" | "user", search: Se
   if (found.length > 1) {
     const names = found.map(({ file }) => (isPackage(file) ? `${file} (its key "${NAME}")` : file));
     throw new Failure("usage", `There are ${found.length} configs in one folder: ${names.join(" and ")}`, {
-      hint: "Keep one; which of them counts can't be guessed.",
+      hint: "Keep one of them.",
     });
   }
   return found[0];

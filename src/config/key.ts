@@ -128,10 +128,10 @@ async function readKeyFile(path: string, signal: AbortSignal, refuse: Refuse): P
 function checked(raw: string, refuse: Refuse): string {
   const text = raw.replace(/(?:\r?\n)+$/, "");
   if (text.trim() === "") throw refuse("is empty");
-  if (/\s/.test(text)) throw refuse("holds blanks or several lines, as no key does");
+  if (/\s/.test(text)) throw refuse("contains blanks or line breaks, which no key does");
   // What a header can carry (RFC 9110, field values), so that a damaged file is reported here, and not by a 403.
   if (/[^\u0021-\u007e\u00a1-\u00ff]/.test(text))
-    throw refuse("holds characters that no key has (control characters or beyond Latin-1)");
+    throw refuse("contains characters that no key can have (control characters or beyond Latin-1)");
   return text;
 }
 

@@ -138,15 +138,17 @@ function parseServerUrl(text: string, refuse: (what: string) => Failure): Ledger
   if (url === null || parts === null || /[\s\0]/.test(text)) throw refuse("is not the URL of a PostgreSQL database");
   const [, user = "", database = ""] = parts;
   if (database === "") throw refuse("names no database");
-  if ([user, database].some(hasBrokenCharacter)) throw refuse("has a % that begins no character");
+  if ([user, database].some(hasBrokenCharacter)) throw refuse("has a %-escape that can't be decoded");
   const parameters = url.searchParams;
   const said = parameters.get("sslmode");
   parameters.delete("sslmode");
   const certificate = [...parameters.keys()].find((name) => /^ssl|^uselibpqcompat$/i.test(name));
   if (certificate !== undefined)
-    throw refuse(`says ${cleanText(certificate, 40)}; NODE_EXTRA_CA_CERTS names authorities beside the usual ones`);
+    throw refuse(
+      `says ${cleanText(certificate, 40)}; NODE_EXTRA_CA_CERTS adds certificate authorities to the usual ones`,
+    );
   if (said !== null && !["disable", "require", "verify-ca", "verify-full"].includes(said))
-    throw refuse("has an sslmode that doesn't decide whether TLS is used; take disable, require or verify-full");
+    throw refuse("has an sslmode that leaves TLS open; use disable, require or verify-full");
   // What is on this machine needs no TLS: a loopback address, or the folder of a socket.
   const host = parameters.get("host") ?? "/";
   const isNear = (url.hostname === "" || LOOPBACK.test(url.hostname)) && host.startsWith("/");

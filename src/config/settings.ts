@@ -151,7 +151,7 @@ export const SETTINGS = {
   maxRejected: { schema: wholeNumber(0), about: "Rejections after which a run stops (100).", otherwise: 100 },
   refusalsAreWhole: {
     schema: yesOrNo(),
-    about: "A refused chunk was not taken in part, so it may be sent again (false).",
+    about: "This service refuses a chunk as a whole, so a refused one may be sent again (false).",
     otherwise: false,
   },
   complete: {
@@ -168,7 +168,7 @@ export const SETTINGS = {
   },
   onEnd: {
     schema: commandLine(),
-    about: "Program that is run after each run, with the summary on its standard input.",
+    about: "Program to run after each run, with the summary on its standard input.",
   },
   accept: {
     schema: z.array(textValue("the id of a rule"), { error: needs("a list of rule ids") }),

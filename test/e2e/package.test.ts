@@ -192,7 +192,7 @@ describe("on a Node that is too old", () => {
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;
-      if (said.includes("stopping; a request in flight is finished first")) heard.resolve();
+      if (said.includes("stopping after the request in flight")) heard.resolve();
     });
     child.stdout.resume();
     const closed = once(child, "close");

@@ -123,7 +123,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
     [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
     [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
     [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
-    [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
+    [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a %-escape that can't be decoded", "%40"],
     [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
     [`${server.url}?sslmode=prefer`, 2, "has an sslmode that doesn't decide whether TLS is used", "postgres://"],
     [`${server.url}?sslkey=x`, 2, "says sslkey; NODE_EXTRA_CA_CERTS names authorities", "postgres://"],

@@ -45,7 +45,7 @@ test("a browser shows the report of a good night", { tags: ["long"] }, async () 
   expect(text).toContain("Finished: everything that was new is accepted.");
   expect(text).toMatch(/12,040\s+accepted/);
   expect(text).toContain("241 requests");
-  expect(text).toMatch(/Beside these: [\d,]+ actions of 28 other events\./);
+  expect(text).toMatch(/Not shown: [\d,]+ actions of 28 other events\./);
 });
 
 test("a browser shows the report of a bad day", { tags: ["long"] }, async () => {

@@ -43,7 +43,7 @@ test("a file of something else is refused, and left as it is", () => {
   const { folder, path } = openPlace();
   writeFileSync(path, "eventId,ticketId\n");
   expect(() => openLogFile("tickets.log", folder)).toThrow(
-    "--log tickets.log holds something else than a log of tickets. Nothing was sent.",
+    "--log tickets.log is not a log of tickets. Nothing was sent.",
   );
   expect(existsSync(path)).toBe(true);
 });

@@ -106,9 +106,9 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
   test.each([
     ["not set", undefined, "is not set"],
     ["empty", "", "is empty"],
-    ["a blank inside", `${SECRET} x`, "holds blanks or several lines"],
-    ["two lines", `${SECRET}\nx`, "holds blanks or several lines"],
-    ["a byte order mark", `\ufeff${SECRET}`, "holds blanks or several lines"],
+    ["a blank inside", `${SECRET} x`, "contains blanks or line breaks"],
+    ["two lines", `${SECRET}\nx`, "contains blanks or line breaks"],
+    ["a byte order mark", `\ufeff${SECRET}`, "contains blanks or line breaks"],
     ["a control character", `${SECRET}\u0007`, "holds characters that no key has"],
     ["a damaged character", `${SECRET}\ufffd`, "holds characters that no key has"],
   ])("variable: %s", async (_name, value, message) => {
@@ -127,14 +127,14 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       [join(folders.root, "folder"), "is a folder"],
       [await folders.write("empty", "\n"), "is empty"],
       [await folders.write("large", SECRET.repeat(2000)), "is too large"],
-      [await folders.write("two", `${SECRET}\nexport X=1\n`), "holds blanks or several lines"],
-      [await folders.write("inside", `${SECRET} ${SECRET}\n`), "holds blanks or several lines"],
+      [await folders.write("two", `${SECRET}\nexport X=1\n`), "contains blanks or line breaks"],
+      [await folders.write("inside", `${SECRET} ${SECRET}\n`), "contains blanks or line breaks"],
     ] as const;
     for (const [path, why] of cases) {
       const failure = await failureOf(read({ file: path }));
       expect(failure).toMatchObject({
         code: "authentication-failed",
-        message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}.`,
+        message: `No key for a: file ${path} ${why}${why.startsWith("contains") ? ", which no key does" : ""}.`,
       });
       expectNoSecret(failure);
     }

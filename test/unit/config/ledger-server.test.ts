@@ -106,7 +106,7 @@ const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [`postgres://u:12/${SECRET}@h/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h:port/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h`, "names no database"],
-  [`postgres://u:${SECRET}%@h/d`, "has a % that begins no character"],
+  [`postgres://u:${SECRET}%@h/d`, "has a %-escape that can't be decoded"],
   [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that doesn't decide whether TLS is used"],
   [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert; NODE_EXTRA_CA_CERTS names authorities"],
 ];
