@@ -26,13 +26,13 @@ export interface FailureOptions {
  * A bad run, as opposed to a bad row (which is data: a `Problem` or an outcome).
  *
  * `message` says what happened and to what; `hint` what to do. Neither ever holds a secret. The process ends with
- * `EXIT_CODES[code]`. `cause` is the error that was caught, for who debugs it or uses the library: no command prints it, so
- * what a person needs of it stands in `message`.
+ * `EXIT_CODES[code]`. `cause` is the error that was caught, for users of the library: no command prints it, so `message` says
+ * what a person needs to know.
  */
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly hint: string | undefined;
-  /** What happened, without what was not sent. */
+  /** The message without the sentence about what was not sent. */
   readonly happened: string;
   readonly nothingSent: boolean | readonly string[];
 
@@ -60,33 +60,33 @@ function sentText(happened: string, nothingSent: boolean | readonly string[]): s
   return `${happened.includes("\n") ? "\n" : " "}Nothing${of} was sent.`;
 }
 
-/** What the system calls an error, such as `ENOENT`; undefined for those that it does not name. */
+/** The system's name of an error, such as `ENOENT`; undefined for other errors. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Of an error and those that came while it was cleaned up after, the first: the others may come from it. */
+/** The first of an error and those thrown while cleaning up after it, which it may have caused. */
 export function firstThrown(error: unknown): unknown {
   let first = error;
-  // A Node without such errors of its own makes plain ones of that name.
+  // Older versions of Node have no such class, and make plain errors of that name.
   while (first instanceof Error && first.name === "SuppressedError" && "suppressed" in first) first = first.suppressed;
   return first;
 }
 
-/** Exit codes of what a signal stopped: 128 and the signal's number, as shells have it. */
+/** Exit codes after a signal: 128 and its number, as in shells. */
 export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 export type StopSignal = keyof typeof SIGNAL_CODES;
 
 const isStopSignal = (reason: unknown): reason is StopSignal =>
   typeof reason === "string" && Object.hasOwn(SIGNAL_CODES, reason);
 
-/** The exit code of a command that threw. What the request to stop itself threw is that signal's; a fault is 1. */
+/** The exit code of a command that threw: the failure's, the signal's if that stopped it, else 1. */
 export function exitCodeOfError(error: unknown, stop: AbortSignal): number {
   if (error instanceof Failure) return EXIT_CODES[error.code];
   return isStop(error, stop) && isStopSignal(stop.reason) ? SIGNAL_CODES[stop.reason] : EXIT_CODES.internal;
 }
 
-/** Whether an error is only what the request to stop threw; anything else is reported as what it is. */
+/** Whether the request to stop threw this error. */
 export function isStop(error: unknown, stop: AbortSignal): boolean {
   return stop.aborted && (error === stop.reason || (error instanceof Error && error.name === "AbortError"));
 }

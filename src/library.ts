@@ -1,4 +1,4 @@
-/** The core with the surroundings of a program. It prints nothing, hears no signals and sets no exit code. */
+/** The library: the core for other programs. It prints nothing, handles no signals and sets no exit code. */
 
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
@@ -15,13 +15,13 @@ import { dryRun, type StreamResult, type StreamSettings, stream as streamInput }
 import type { RunEnd } from "./run/summary.ts";
 import { type InputOptions, type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
-/** Which environment is meant, and what the core works with. Everything has a default. */
+/** The environment, and what the core works with. Everything has a default. */
 export interface Surroundings {
   /** Name of an environment; without it `TICKETS_ENV`, the config's `env`, or the sandbox. */
   readonly environment?: string;
-  /** Path of the config; without it the one that is found from `cwd` upwards. */
+  /** Path of the config; without it, the one in `cwd` and the user's own. */
   readonly config?: string;
-  /** What is said in place of the config. */
+  /** Settings in place of those of the config. */
   readonly flags?: EnvironmentFlags;
   /** Folder that relative paths are of, and that rejects are written to. Default: that of the process. */
   readonly cwd?: string;
@@ -66,7 +66,7 @@ export interface SettleOptions
   extends Surroundings,
     Patience,
     Partial<Pick<SettleSettings, "run" | "chunk" | "first" | "reason" | "confirmClose">> {
-  /** Without one it is only looked at what has to be decided. */
+  /** Without one, the result only shows what needs a decision. */
   readonly decision?: SettleSettings["decision"];
 }
 
@@ -156,7 +156,7 @@ function contextOf(options: Surroundings): RunContext {
   };
 }
 
-/** A run is stopped by a signal of the system, whatever a program's own says. */
+/** The core knows only signals of the system as reasons to stop. */
 function asStopRequest(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => controller.abort("SIGTERM");

@@ -8,7 +8,7 @@ import { isVersionAsked, version } from "./cli/version.ts";
 import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop, type StopSignal } from "./failure.ts";
 import { cleanLines, cleanText } from "./text.ts";
 
-// By itself V8 lets a small heap grow fourfold before it looks for what is garbage, and of rows, requests and answers most is.
+// By itself V8 lets a small heap grow fourfold before it collects garbage, and most of rows, requests and answers is garbage.
 setFlagsFromString("--heap-growing-percent=60");
 
 const stop = new AbortController();
@@ -44,7 +44,7 @@ process.on("message", (message) => {
 process.channel?.unref();
 let onFirstSignal: ((signal: NodeJS.Signals) => void) | undefined;
 
-// Node's own stream to a file drops what a short write leaves over, as when the disk becomes full.
+// After a short write, as on a full disk, Node's own stream to a file drops the rest.
 if (fstatSync(1).isFile()) Object.defineProperty(process, "stdout", { value: openWholly(1) });
 
 function openWholly(file: number): Writable {
@@ -60,14 +60,14 @@ function openWholly(file: number): Writable {
   });
 }
 
-// What is being sent must not be cut off because nobody listens, or because the disk of a log is full.
+// A run must not end because nobody reads its messages, or because the disk of its log is full.
 process.stderr.on("error", () => undefined);
 let outputError: Error | undefined;
 process.stdout.on("error", (error) => {
   outputError ??= error;
 });
 
-/** Whoever read our output had enough, as `head` has, or its terminal is gone. */
+/** The reader of our output has closed it, as `head` does, or the terminal is gone. */
 function isReaderGone(error: Error): boolean {
   return ["EPIPE", "EIO", "EBADF"].includes(errorCode(error) ?? "");
 }
@@ -97,23 +97,23 @@ async function run(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Waits until all that was said on stdout is written, or can't be. */
+/** Waits until all of stdout is written, or can't be. */
 function written(): Promise<void> {
   return new Promise((resolve) => process.stdout.write("", () => setImmediate(resolve)));
 }
 
-/** The failed write itself, or one to the stream that it ended. */
+/** The failed write, or a later one to the stream that it ended. */
 function isOfStream(error: unknown): boolean {
   return error === outputError || /^ERR_STREAM_/.test(errorCode(error) ?? "");
 }
 
-/** Data that stdout did not take, though all else went well. */
+/** All else went well, but stdout did not take the data. */
 function lostOutput({ message }: Error): Explained {
   const text = `Standard output can't be written (${cleanText(message, 200)}).`;
   return { code: "storage", message: text, hint: undefined, exitCode: EXIT_CODES.storage };
 }
 
-/** As the terminal of a command says an error; here there is none, or none any more. Resolves with the exit code. */
+/** Prints an error where no command has a terminal open. Resolves with the exit code. */
 async function say(explained: Explained | undefined): Promise<number> {
   if (explained === undefined) return EXIT_CODES.ok;
   const { message, hint, exitCode } = explained;
@@ -122,7 +122,7 @@ async function say(explained: Explained | undefined): Promise<number> {
   return exitCode;
 }
 
-/** Modules are loaded when they are needed. An update puts others in their place. */
+/** Modules are loaded when they are needed, and an update of the package replaces them. */
 function isOwnFileGone(error: unknown): boolean {
   if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") return false;
   const { url } = error as { readonly url?: string }; // of Node, for a file

@@ -2,7 +2,7 @@
 
 import { relative } from "node:path";
 
-/** What steers a terminal or is not seen: control and format characters (bidirectional, zero-width, tags), line separators, fillers. */
+/** Characters that steer a terminal or are invisible: control and format characters (bidirectional, zero-width, tags), line separators, fillers. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
 
 /**
@@ -18,30 +18,30 @@ export function cleanText(text: string, max = 80): string {
 /** Such text in a message, in quotes. */
 export const quoted = (text: string, max = 40): string => JSON.stringify(cleanText(text, max));
 
-/** The longest text of which the ends would show half or more. */
+/** Of a text as short as this, the ends would show half or more. */
 const SHORT = 8;
 
-/** What names a person, fit for a log: all but its ends is hidden, and all of a short text. */
+/** A text that names a person, fit for a log: only its ends are shown, and nothing of a short one. */
 export function masked(text: string): string {
   const points = Array.from(cleanText(text));
   if (points.length <= SHORT) return points.length === 0 ? "" : "…";
   return `${points.slice(0, 2).join("")}…${points.slice(-2).join("")}`;
 }
 
-/** Lines of our own, whatever stands in them: the same characters become blanks, all but the line ends. */
+/** Lines of our own, with whatever was put into them: the same characters become blanks, but line ends stay. */
 export const cleanLines = (text: string): string => text.replace(CONTROL, (run) => run.replace(/[^\n]+/g, " "));
 
-/** JSON text of the same meaning without such characters: what stands in its strings is written as `\\u` escapes. */
+/** JSON text of the same meaning with such characters as `\\u` escapes. */
 export function escapeUnseen(json: string): string {
   return json.replace(CONTROL, (run) =>
     run.replace(/[^\n\r\t]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );
 }
 
-/** What East Asian fonts draw over two columns of a terminal, and emoji. */
+/** Characters that take two columns of a terminal: East Asian ones, and emoji. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-/** What is drawn into the character before it. */
+/** Characters that are drawn into the one before them. */
 const JOINED = /\u200d|\ufe0f|[\p{Mn}\p{Me}\p{Emoji_Modifier}]/u;
 
 /** Columns that a text takes on a terminal. `Intl.Segmenter` would take 15 ms of each start, a package that uses it 40. */
@@ -63,7 +63,7 @@ const BEFORE_GROUP = /\B(?=(?:\d{3})+$)/g;
 /** `1 row`, `2 rows` */
 export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
-/** `12 ms`, `1.5 s`, `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
+/** `12 ms`, `1.5 s`, `8 s`, `5 min`, `26 h`, `12 d`: an age or a duration, rounded. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, ms) / 1000;
   if (seconds < 0.1) return `${Math.round(1000 * seconds)} ms`;
@@ -88,7 +88,7 @@ export const quotedInShell = (text: string): string => `'${text.replaceAll("'", 
 
 const LONGEST_PATH = 4096;
 
-/** A word to be pasted into a shell: quoted where it holds more than letters, digits and what stands in plain paths. */
+/** A word to be pasted into a shell, quoted if it holds more than letters, digits and what is usual in paths. */
 export function inShell(text: string): string {
   const word = cleanText(text, LONGEST_PATH);
   return /^[\w./:@%+=,-]+$/.test(word) ? word : quotedInShell(word);

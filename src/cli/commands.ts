@@ -1,4 +1,4 @@
-/** The commands, one table: what each is called, takes and does. Each is loaded when it is called, so that `--help` stays quick. */
+/** The table of commands: names, flags, and what each does. Code is loaded when it is called, so that `--help` stays quick. */
 
 import type { Option } from "commander";
 import type { Context, Given } from "../commands/context.ts";
@@ -28,14 +28,14 @@ export interface CommandSpec {
   readonly group: "Every day:" | "To look:" | "More:";
   readonly argument?: readonly [name: string, about: string];
   readonly flags: readonly Option[];
-  /** Flags, and an argument, that have an effect only beside one of these. */
+  /** Flags, or an argument, that have an effect only beside one of these. */
   readonly onlyBeside?: Readonly<Record<string, readonly string[]>>;
-  /** Flags that are about all runs, so that none can be named beside them. */
+  /** Flags about all runs: no run can be named beside them. */
   readonly ofAllRuns?: readonly string[];
   readonly examples: readonly string[];
-  /** What else there is to know. */
+  /** The last sentence of its help. */
   readonly note?: string;
-  /** It lets the request in flight end when a signal comes; the metrics and `onEnd` hear of its end. */
+  /** It sends: a signal lets the request in flight end, and its end is followed by metrics and `onEnd`. */
   readonly sends?: true;
   readonly run: (given: Given, context: Context) => Promise<number>;
 }
@@ -43,7 +43,7 @@ export interface CommandSpec {
 const FILES = ["<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst"] as const;
 const ONLY_OPEN_RUN = ["[run]", "run (the only open one)"] as const;
 
-/** The flags of a command that uses an environment: its own, and those of all such. */
+/** The flags of a command that uses an environment: its own, and those that all such commands have. */
 const usual = (...own: readonly Option[]): readonly Option[] => [...ENVIRONMENT, ...own, JSON_FLAG, ...WORDS];
 
 export const COMMANDS: Readonly<Record<string, CommandSpec>> = {

@@ -1,4 +1,4 @@
-/** The flags of all commands, each once: how it is typed, what it means, and under which heading `--help` shows it. */
+/** The flags of all commands: how each is typed, what it means, and under which heading `--help` shows it. */
 
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
@@ -67,16 +67,7 @@ export const WORDS = [
   flag("words", "--log <file>", "append a log to this file, as lines of JSON"),
 ];
 
-/** What commander makes of the flags of all commands, by their names; arguments it has apart. */
-export type Flags = Partial<Omit<Given, "files" | "run" | "name" | "id" | "flags"> & { readonly lanes: string }>;
-
-export const toOptions = ({ lanes, ...flags }: Flags): Omit<Given, "files" | "run" | "name" | "id"> => ({
-  ...{ waitLock: 0, olderThan: 0, ...flags },
-  /** What replaces the environment's own settings. */
-  flags: { lanes },
-});
-
-/** Of which one at most is taken. */
+/** At most one of them is taken. */
 export const DECISIONS = [
   flag("decision", "--sent", "the service has the actions: they count as sent, without a promise"),
   flag(

@@ -26,7 +26,7 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   return exitCode;
 }
 
-/** Carries a command out, which knows what was typed for it. */
+/** Carries out a command, with what was typed for it. */
 type Run = (command: Command) => Promise<void>;
 
 export function buildProgram(run: Run): Command {
@@ -38,7 +38,7 @@ export function buildProgram(run: Run): Command {
     .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
     .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp, subcommandTerm })
-    // Commander repeats what was typed, which may be a file's name that a glob put there.
+    // Commander repeats what was typed, and a glob may have put any file's name there.
     .configureOutput({
       writeErr: (text) => process.stderr.write(wrapLines(cleanLines(text), columnsOf(process.stderr))),
     });
@@ -62,7 +62,7 @@ function addCommand(program: Command, name: string, spec: CommandSpec, run: Run)
   });
 }
 
-/** Refuses what would have no effect: whoever typed it counts on one. */
+/** Refuses a flag that would have no effect: the person who typed it expects one. */
 function refuseIdle(command: Command, { onlyBeside = {}, ofAllRuns = [] }: CommandSpec): void {
   const refuse = (why: string): never => command.error(`error: ${why}`, { exitCode: EXIT_CODES.usage });
   const nameOf = (name: string): string =>
@@ -77,7 +77,7 @@ function refuseIdle(command: Command, { onlyBeside = {}, ofAllRuns = [] }: Comma
     if (isGiven("run") && isGiven(name)) refuse(`${nameOf(name)} is about all runs; leave out the run or the flag`);
 }
 
-/** What each exit code says, in short (docs/commands.md, Exit codes). */
+/** The exit codes in short (docs/commands.md, Exit codes). */
 const EXIT_WORDS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
   ok: "done",
   internal: "fault",
@@ -95,22 +95,22 @@ const exitCodes = Object.entries(EXIT_WORDS).map(
   ([name, words]) => `${EXIT_CODES[name as keyof typeof EXIT_CODES]} ${words}`, // its own keys
 );
 
-/** What the program itself says in place of a command's entry. */
+/** The help of the program itself. */
 const PROGRAM = {
   examples: ["tickets init orders.csv", "tickets validate orders.csv", "tickets stream events.csv orders.csv"],
   note: `Exit codes: ${exitCodes.join(", ")}, 128+n signal.`,
 } as const;
 
-/** What to try of a command; `tickets` is the program itself. */
+/** Examples of a command; `tickets` is the program itself. */
 export const examplesOf = (name: string): readonly string[] => (COMMANDS[name] ?? PROGRAM).examples;
 
-/** What else there is to know of it. */
+/** The note at the end of its help. */
 export const noteOf = (name: string): string | undefined => (COMMANDS[name] ?? PROGRAM).note;
 
-/** Columns that descriptions need beside the terms: less would be a word a line, and the terminal folds longer ones. */
+/** Columns that a description needs beside its term: less would be a word a line. */
 const LEAST_BESIDE = 24;
 
-/** A term of a help with its description beside it, or where that has no room, below. */
+/** A term with its description beside it, or below it where there is no room. */
 function formatItem(term: string, termWidth: number, description: string, helper: Help): string {
   const width = helper.helpWidth ?? 80;
   if (description === "" || width - termWidth - 4 >= LEAST_BESIDE)
@@ -119,7 +119,7 @@ function formatItem(term: string, termWidth: number, description: string, helper
   return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
 }
 
-/** Each command has flags, so that is not said of each. */
+/** Without `[options]`, which every command has. */
 const subcommandTerm = (command: Command): string =>
   [command.name(), command.usage().replace("[options]", "").trim()].filter((part) => part !== "").join(" ");
 

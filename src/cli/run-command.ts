@@ -7,17 +7,16 @@ import { type Context, type Given, newTrace } from "../commands/context.ts";
 import { failureText } from "../commands/reporter.ts";
 import { EXIT_CODES, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Flags, toOptions } from "./flags.ts";
 import type { LogFile } from "./log-file.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-/** The process that a command runs in, as far as it can be asked to stop. */
+/** The process that a command runs in. */
 export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;
   readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
-  /** What there is to say of an error; undefined where only the reader of the output is gone. Resolves once all output is written. */
+  /** Puts an error in words; undefined where only the reader of the output is gone. Resolves once all output is written. */
   readonly explain: (error: unknown) => Promise<Explained | undefined>;
 }
 
@@ -29,23 +28,21 @@ export interface Explained {
   readonly exitCode: number;
 }
 
-/**
- * Calls a command and resolves with its exit code; whatever it threw has been shown.
- */
+/** Calls a command and resolves with its exit code; whatever it threw has been shown. */
 export async function runCommand(typed: Command, process_: Process): Promise<number> {
   const command = typed.name();
-  const flags = typed.opts<Flags>();
+  const given = givenTo(typed);
   const spec = COMMANDS[command];
   if (spec === undefined) throw new Error(`no command ${command}`);
-  // V8 would let what lives briefly take 64 MiB before it tidies up; what it has now is enough. A thread begins with more.
+  // By itself V8 lets the space for young objects grow to 64 MiB; what it begins with is enough.
   setFlagsFromString("--semi-space-growth-factor=1");
   setFlagsFromString("--min-semi-space-size=16");
   const [startedAt, started] = [new Date().toISOString(), performance.now()];
   const { stop, abort, onFirstSignal } = process_;
   const { stdin, stdout, stderr, env } = process;
-  const { quiet = false, verbose = false, json = false, metrics } = flags;
+  const { quiet = false, verbose = false, json = false, metrics, dryRun } = given;
   const trace = newTrace();
-  const { logFile, problem } = await openLog(flags.log);
+  const { logFile, problem } = await openLog(given.log);
   const cwd = process.cwd();
   const terminal = await openTerminal({
     ...{ quiet, verbose, logFile, stdin, stdout, stderr, env },
@@ -65,7 +62,7 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   };
   const call = (): Promise<number> => {
     if (problem !== undefined) throw problem;
-    return spec.run(givenTo(typed), context);
+    return spec.run(given, context);
   };
   const ended = await endOf(call, { terminal, json, ...process_ });
   const { exitCode, failure } = ended;
@@ -74,7 +71,7 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   await noteEnd({ command, startedAt, durationMs, ...ended }, context);
   const { environment, summary } = trace;
   const isWatched = metrics !== undefined || environment?.onEnd !== undefined;
-  if (isWatched && spec.sends && flags.dryRun !== true) {
+  if (isWatched && spec.sends && !dryRun) {
     const document = summary ?? (failure && failureDocument(failure));
     await afterRun({ environment, summary, exitCode, document }, context, metrics);
   }
@@ -104,7 +101,7 @@ async function endOf(
       return { exitCode: EXIT_CODES.ok, noted: EXIT_CODES.internal, error, failure: undefined };
     const { code, exitCode } = explained;
     terminal.error(failureText(explained), { event: "failure", code, exitCode });
-    // A program that reads the document should find one, whatever happened.
+    // Who parses the document finds one, whatever happened.
     if (json && failure instanceof Failure) terminal.document(failureDocument(explained));
     return { exitCode, noted: exitCode, error, failure: explained };
   }
@@ -116,13 +113,15 @@ const failureDocument = ({ code, message, hint, exitCode }: Explained): object =
   exitCode,
 });
 
+/** What was typed: the flags and the argument by their names. */
 function givenTo(typed: Command): Given {
+  const { lanes, ...flags } = typed.opts();
   const [argument] = typed.registeredArguments;
   const word = argument && { [argument.name()]: typed.processedArgs[0] };
-  return { ...toOptions(typed.opts<Flags>()), ...word } as Given; // commander gives what the table has declared
+  return { waitLock: 0, olderThan: 0, ...flags, ...word, flags: { lanes } } as Given; // commander gives what the table has declared
 }
 
-/** The log file. What is wrong with it is reported once there is a terminal. */
+/** Opens the log file. Its failure is reported once there is a terminal. */
 async function openLog(name: string | undefined): Promise<{ readonly logFile?: LogFile; readonly problem?: Failure }> {
   if (name === undefined) return {};
   const { openLogFile } = await import("./log-file.ts");

@@ -1,4 +1,4 @@
-/** How commands reach people: colour and a live line on a terminal, plain lines elsewhere; and the log. */
+/** How commands reach people: colour and a live line on a terminal, plain lines elsewhere; and lines of a log. */
 
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
@@ -23,61 +23,64 @@ export interface TerminalOptions {
 
 export interface Terminal extends Reporter {
   /**
-   * Ends the live line. With `--quiet` it lets out what was held back: all of it, in its order, or, where all is well,
+   * Ends the live line. With `--quiet`, prints what was kept back: all of it, in order, where the command failed; else
    * notices and warnings alone.
    */
   readonly end: (exitCode: number) => void;
 }
 
-/** Without a terminal one line in half a minute shows that the run lives. */
+/** Without a terminal, one line in half a minute shows that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
-/** How a line is said. `isDue`: also where all is well and `--quiet` says nothing else. */
+/** How a line of each level begins, in which colour, and what a log calls it that names no event. */
+const LEVELS = {
+  info: { mark: "", colour: undefined, event: "note" },
+  warn: { mark: "warning: ", colour: "yellow", event: "warning" },
+  error: { mark: "error: ", colour: "red", event: "error" },
+} as const satisfies Record<LogLevel, object>;
+
+/** `isDue`: `--quiet` prints it even if all is well. */
 interface Manner {
   readonly level: LogLevel;
   readonly isDue: boolean;
-  readonly reads: "everybody" | "the curious" | "programs";
 }
 
 const MANNERS = {
-  info: { level: "info", isDue: false, reads: "everybody" },
-  notice: { level: "info", isDue: true, reads: "everybody" },
-  warn: { level: "warn", isDue: true, reads: "everybody" },
-  warnAgain: { level: "warn", isDue: false, reads: "everybody" },
-  error: { level: "error", isDue: true, reads: "everybody" },
-  detail: { level: "info", isDue: false, reads: "the curious" },
-  log: { level: "info", isDue: false, reads: "programs" },
+  info: { level: "info", isDue: false },
+  notice: { level: "info", isDue: true },
+  warn: { level: "warn", isDue: true },
+  warnAgain: { level: "warn", isDue: false },
+  error: { level: "error", isDue: true },
 } as const satisfies Record<string, Manner>;
 
-/** What a line is an event of that says nothing else of itself. */
-const EVENTS = { info: "note", warn: "warning", error: "error" } as const satisfies Record<LogLevel, string>;
-
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { quiet, stdin, stdout, stderr, env } = options;
+  const { quiet, verbose, stdin, stdout, stderr, env } = options;
   // A terminal that says it has no columns (a bare pty) would have ora clear infinitely many lines.
   const live = !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours(stderr) !== undefined) : undefined;
-  const { say, record, letOut } = openSpeech(options, colours, spinner);
+  const { say, record, printKept } = openSpeech(options, colours, spinner);
   const speak =
-    (kind: keyof typeof MANNERS, stream = stderr) =>
+    (manner: Manner, stream = stderr) =>
     (text: string, about?: LogEvent) =>
-      say(MANNERS[kind], text, about, stream);
+      say(manner, text, about, stream);
   const messages = (stream: NodeJS.WriteStream): Messages => ({
-    info: speak("info", stream),
-    warn: speak("warn", stream),
-    warnAgain: speak("warnAgain", stream),
-    error: speak("error", stream),
+    info: speak(MANNERS.info, stream),
+    warn: speak(MANNERS.warn, stream),
+    warnAgain: speak(MANNERS.warnAgain, stream),
+    error: speak(MANNERS.error, stream),
   });
+  const log: Reporter["log"] = (text, about) => record("info", text, about);
+  const info = speak(MANNERS.info);
 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
     ...messages(stderr),
     found: messages(stdout),
-    notice: speak("notice"),
-    detail: speak("detail"),
-    log: speak("log"),
+    notice: speak(MANNERS.notice),
+    detail: verbose ? info : log,
+    log,
     show: (text) => {
       stdout.write(cleanLines(text));
     },
@@ -102,9 +105,9 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       if (now - lastPlain < PLAIN_EVERY_MS) return;
       lastPlain = now;
       const { doing, done, total } = state;
-      // Where the work is seen going on, or silence is wanted, only a log says so.
-      const kind = spinner === undefined && !quiet ? "info" : "log";
-      speak(kind)(describeProgress(state, pace, now), { event: "progress", doing, done, total });
+      // Where the spinner shows it, or with `--quiet`, it is for the log alone.
+      const report = spinner === undefined && !quiet ? info : log;
+      report(describeProgress(state, pace, now), { event: "progress", doing, done, total });
     },
     ask:
       stdin.isTTY && stderr.isTTY
@@ -115,25 +118,19 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
         : undefined,
     end: (exitCode) => {
       spinner?.stop();
-      letOut(exitCode);
+      printKept(exitCode);
     },
   };
 }
 
-const MARKS: Readonly<Record<LogLevel, string>> = { info: "", warn: "warning: ", error: "error: " };
-
-/** What is said, to people and as lines of a log, and what `--quiet` holds back of it. */
-function openSpeech(
-  { quiet, verbose, logFile, place, stderr }: TerminalOptions,
-  colours: Colours,
-  spinner: Ora | undefined,
-) {
-  const held: { readonly line: string; readonly isDue: boolean; readonly stream: NodeJS.WriteStream }[] = [];
+/** Prints lines and writes them into the log; with `--quiet`, keeps them back. */
+function openSpeech({ quiet, logFile, place, stderr }: TerminalOptions, colours: Colours, spinner: Ora | undefined) {
+  const kept: { readonly line: string; readonly isDue: boolean; readonly stream: NodeJS.WriteStream }[] = [];
 
   const format = (level: LogLevel, text: string, stream: NodeJS.WriteStream): string => {
-    const mark = MARKS[level];
+    const { mark, colour } = LEVELS[level];
     const lines = fitted(`${mark}${cleanLines(text)}`, stream);
-    const paint = mark === "" ? undefined : colours(stream)?.[level === "warn" ? "yellow" : "red"];
+    const paint = colour && colours(stream)?.[colour];
     return paint === undefined ? `${lines}\n` : `${paint(mark)}${lines.slice(mark.length)}\n`;
   };
   const show = (line: string, stream: NodeJS.WriteStream): void => {
@@ -142,33 +139,26 @@ function openSpeech(
     stream.write(line);
     if (spinning) spinner.render();
   };
-  const say = (
-    { level, isDue, reads }: Manner,
-    text: string,
-    about: LogEvent | undefined,
-    stream: NodeJS.WriteStream,
-  ): void => {
-    record(level, text, about ?? { event: EVENTS[level] });
-    if (reads === "programs" || (reads === "the curious" && !verbose)) return;
+  const say = ({ level, isDue }: Manner, text: string, about: LogEvent | undefined, stream: NodeJS.WriteStream) => {
+    record(level, text, about ?? { event: LEVELS[level].event });
     const line = format(level, text, stream);
-    if (quiet) held.push({ line, isDue, stream });
+    if (quiet) kept.push({ line, isDue, stream });
     else show(line, stream);
   };
-  /** Writes what is said into the log file. */
   const record = (level: LogLevel, text: string, about: LogEvent): void => {
     const failed = logFile?.append(level, text, about, place());
     if (failed === undefined) return;
     const lost = `The log file can't be written any more (${failed}). What follows is not in it.`;
     say(MANNERS.warn, lost, undefined, stderr);
   };
-  const letOut = (exitCode: number): void => {
-    for (const { line, isDue, stream } of held) if (isDue || exitCode !== 0) stream.write(line);
-    held.length = 0;
+  const printKept = (exitCode: number): void => {
+    for (const { line, isDue, stream } of kept) if (isDue || exitCode !== 0) stream.write(line);
+    kept.length = 0;
   };
-  return { say, record, letOut };
+  return { say, record, printKept };
 }
 
-/** Where a piece of work began, in milliseconds of a monotonic clock: what its rate and the time left follow from. */
+/** Where a piece of work began, in milliseconds of a monotonic clock. The rate and the time left follow from it. */
 interface Pace {
   readonly doing: string;
   readonly startedAt: number;
@@ -184,7 +174,7 @@ const paceFrom = (state: WorkUnderWay, now: number): Pace => ({
 const shareOf = ({ done, total, share = 0 }: WorkUnderWay): number =>
   total === undefined ? share : done / Math.max(1, total);
 
-/** What a narrow line keeps, most needed first: what is under way always stands in it. */
+/** What a narrow line keeps beside what is under way, the most needed first. */
 const MOST_NEEDED = ["share", "left", "amount", "note", "rejected", "rate"] as const;
 
 /** `sending 5,000 of 12,000 actions · 41% · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
@@ -199,7 +189,7 @@ export function describeProgress(
   const perSecond = elapsed >= 0.5 ? (done - pace.startedWith) / elapsed : 0;
   const share = shareOf(state);
   const gained = elapsed >= 0.5 ? share - pace.startedShare : 0;
-  // In the order in which they stand in the line.
+  // In their order in the line.
   const parts: Readonly<Record<(typeof MOST_NEEDED)[number], string | false | undefined>> = {
     amount: ` ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`,
     // Rounded down: what is not done is never called 100%.
@@ -225,9 +215,7 @@ export function describeProgress(
 const SPINNER_COLUMNS = 3;
 
 /** Text as wide as the terminal that it goes to. Files and pipes get lines as they are. */
-function fitted(text: string, stream: NodeJS.WriteStream): string {
-  return wrapLines(text, columnsOf(stream));
-}
+const fitted = (text: string, stream: NodeJS.WriteStream): string => wrapLines(text, columnsOf(stream));
 
 /** What paints a stream; undefined for one without colours. */
 type Colours = (stream: NodeJS.WriteStream) => ChalkInstance | undefined;

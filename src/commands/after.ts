@@ -18,7 +18,7 @@ import type { Context } from "./context.ts";
 /** How a command ended. */
 export interface Ended extends Pick<Invocation, "command" | "startedAt" | "durationMs" | "error"> {
   readonly exitCode: number;
-  /** What the ledger notes: not 0 where only the reader of the output is gone. */
+  /** The exit code that the ledger notes: not 0 where the reader of the output is gone. */
   readonly noted: number;
   readonly failure: Pick<Failure, "message" | "hint"> | undefined;
 }
@@ -52,7 +52,7 @@ interface RunEnded {
   readonly environment?: Environment | undefined;
   readonly summary?: Summary | undefined;
   readonly exitCode: number;
-  /** What `--json` prints; undefined where there was nothing to do. */
+  /** What `--json` prints; undefined if there was nothing to do. */
   readonly document: object | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function afterRun(
   if (metricsFile !== undefined) {
     const endedAt = new Date().toISOString();
     const { metricsOf, writeMetrics } = await import("./metrics-file.ts");
-    // What a ledger that can't be read would say is not known.
+    // A ledger that can't be read gives no metrics.
     const found = await status({ cwd }, environment, 0).catch((cause: unknown) => {
       if (cause instanceof Failure) return undefined;
       throw cause;
@@ -86,7 +86,7 @@ export async function afterRun(
   if (failed !== undefined) reporter.warn(failed);
 }
 
-/** Long enough to send a message; what takes longer would hold up the next run. */
+/** Long enough to send a message. More would delay the next run. */
 const LIMIT_MS = 60_000;
 
 /**
@@ -119,7 +119,7 @@ export async function runOnEnd(
   return `onEnd: ${program} ${ended.failed}. The run's result is not affected.`;
 }
 
-/** What the program needs of this environment, without the keys of any, and without the way into the ledger: it talks to others. */
+/** The variables for the program, without any environment's key and without the ledger's URL: it talks to others. */
 export function withoutKeys(
   env: NodeJS.ProcessEnv,
   { keySource, ledgerServer }: Pick<Environment, "keySource" | "ledgerServer">,
@@ -128,6 +128,6 @@ export function withoutKeys(
   const own = new Set(sources.map((source) => source?.env));
   const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
   const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));
-  // A key may stand in the environment under another name, too.
+  // A second variable may hold the same key.
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isKey(name) && !keys.has(value ?? "")));
 }

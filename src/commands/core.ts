@@ -49,7 +49,7 @@ async function startBuiltIn(environment: Environment, { reporter }: Context): Pr
   });
 }
 
-/** What is said of each kind of event. */
+/** The words for each kind of event. */
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
 };
@@ -65,7 +65,7 @@ const WORDS: Words = {
       { event: "lock.waiting" },
     ),
   "ledger opened": (opened, context) => {
-    // A ledger that is NEW is always announced: nothing is known to have been sent before.
+    // A NEW ledger is announced even with --quiet: it knows of nothing that was sent before.
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
     say(describeOpened(opened, context), { event: "ledger.opened" });
   },
@@ -143,7 +143,7 @@ const WORDS: Words = {
   },
 };
 
-/** What is used, and whether its memory is new. */
+/** The environment and its ledger. */
 function describeOpened(
   { environment, runs }: Extract<RunEvent, { kind: "ledger opened" }>,
   { cwd, env }: Pick<Context, "cwd" | "env">,
@@ -155,7 +155,7 @@ function describeOpened(
   return [
     `${name} (${where}${proxy === undefined ? "" : `, through the proxy ${proxy.shown}`})`,
     `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${ledgerPlace(environment, cwd)} ${known}`,
-    // The first key that goes to an address should go there knowingly.
+    // Before a key goes to an address for the first time, a person should see who named it.
     ...(known === "NEW" && environment.kind === "service"
       ? [`address from ${displayOrigin(environment.origins.baseUrl, cwd)}`]
       : []),
@@ -179,7 +179,7 @@ function describeElsewhere(why: WhyElsewhere, cwd: string): string {
   }
 }
 
-/** What the core reports, in the words of a command. */
+/** Puts what the core reports into words. */
 function progressOf(context: Context): Progress {
   return {
     happened: (event) => {

@@ -48,7 +48,7 @@ export function describeUnsentRows({ invalid, held }: RowCounts): string {
   return `${count(invalid, "row")} invalid${held === 0 ? "" : `, ${number(held)} held`}`;
 }
 
-/** `4 (a part of chunk 2)`: a run is first described in the chunks that were planned. */
+/** `4 (a part of chunk 2)`: people know a run by the chunks that were planned. */
 export const chunkNumber = ({ chunk, whole }: Pick<Chunk, "chunk" | "whole">): string =>
   whole === chunk ? `${chunk}` : `${chunk} (a part of chunk ${whole})`;
 
@@ -106,7 +106,7 @@ export function describeHolding({ pid, host, since, command }: LockHolder, time:
   return `process ${pid}${where} since ${time(since)}: ${cleanText(command, 200)}`;
 }
 
-/** Shown of every action that has them. Of an update all it carries is shown: it has nothing else. */
+/** Shown of every action that has them; of an update, all fields are shown. */
 const SHOWN: ReadonlySet<string> = new Set(["userId", "to", "price", "orderTime"] satisfies FieldName[]);
 const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"] satisfies FieldName[]);
 
@@ -114,11 +114,11 @@ const IDS: ReadonlySet<string> = new Set(["eventId", "ticketId", "nftId"] satisf
 export const idsOf = ({ data: { eventId, ticketId, nftId } }: Action): readonly string[] =>
   [eventId, ticketId, nftId].filter((id) => id != null);
 
-/** What names a person is masked unless `verbose`. */
+/** Values that name a person are masked unless `verbose`. */
 export function shownFields({ action, data }: Action, verbose: boolean): readonly (readonly [string, unknown])[] {
   const { updates } = actionSpec(action);
   return Object.entries(data).flatMap(([name, value]) => {
-    // `null` in an update is sent too: it says that the field stays.
+    // In an update, `null` is sent, too: the field stays as it is.
     const isShown = updates ? !IDS.has(name) : SHOWN.has(name) && value != null;
     return isShown ? [[name, isPersonal(name) && !verbose ? masked(String(value)) : value] as const] : [];
   });

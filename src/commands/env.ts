@@ -1,4 +1,4 @@
-/** `tickets env`: what would be used, and why, without running a command or showing a key; whether it works; and the trust in a config. */
+/** `tickets env`: what would be used, and why; whether it works; and the trust in a config. It never shows a key. */
 
 import { dirname } from "node:path";
 import type { Config } from "../config/config.ts";
@@ -76,7 +76,7 @@ async function lookAt(
   }
   const conflict = await conflictOf(context, config, environment);
   const ledger = await ledgerStateOf(environment).catch((cause: unknown) => {
-    // A database that can't be reached is no reason to show nothing.
+    // The rest is worth showing even if the database can't be reached.
     if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
     return cause;
   });
@@ -93,7 +93,7 @@ async function ledgerStateOf(environment: Environment) {
   return { holder, lastRun: runs.at(-1), server: await ledger.workers?.facts() };
 }
 
-/** An environment in the document of `env --json`; of a database that holds its ledger the place, and never a password. */
+/** An environment in the document of `env --json`. Of a database that holds its ledger it has the place and never a password. */
 function toDocument(
   { environment, from, keyState, ledger }: Used,
   env: NodeJS.ProcessEnv,
@@ -124,7 +124,7 @@ function toDocument(
   };
 }
 
-/** A setting as a config writes it; what holds secrets by its places alone. */
+/** A setting as a config writes it; of secrets, only where they are. */
 function shownValue(environment: Environment, setting: SettingName): unknown {
   const { timeoutMs, onEnd, ledgerServer } = environment;
   if (setting === "timeout") return formatDuration(timeoutMs);
@@ -227,15 +227,14 @@ export async function checkEnvironment(options: EnvOptions, context: Context): P
   return exitCode;
 }
 
-/** For the one request. */
+/** Longest wait for the one answer. */
 const MOST_MS = 15_000;
 
-/** Asks about no promise that any service gave. */
+/** A promise that no service gave. */
 const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Asks one question over a connection such as every request takes: its proxy is that of the environment. The
- * key is sent only where a status can be asked for.
+ * Asks one question in the way of every request, through the same proxy. The key is sent only where a status can be asked for.
  *
  * @throws Failure `authentication-failed` where there is a `statusPath`, and no key.
  */
@@ -272,30 +271,30 @@ function judge(exchange: Exchange, { statusPath }: Environment): Judged {
     return { checks: [failed], exitCode: EXIT_CODES["stopped-early"] };
   }
   const service = { check: "service", result: "ok", detail: `answered HTTP ${exchange.status}` } as const;
-  const { exitCode, ...key } = statusPath === undefined ? NOT_ASKED : judgeKey(exchange);
-  return { checks: [service, { check: "key", ...key }], exitCode };
-}
-
-const NOT_ASKED = {
-  result: "not known",
-  detail: "without a statusPath, only sending an action would show whether it is accepted",
-  exitCode: EXIT_CODES.ok,
-} as const;
-
-function judgeKey(exchange: Exchange): Omit<Check, "check"> & Pick<Judged, "exitCode"> {
+  const ofKey = (result: Check["result"], detail: string, code: keyof typeof EXIT_CODES): Judged => ({
+    checks: [service, { check: "key", result, detail }],
+    exitCode: EXIT_CODES[code],
+  });
+  if (statusPath === undefined)
+    return ofKey("not known", "without a statusPath, only sending an action would show whether it is accepted", "ok");
   const reading = readStatus(exchange, NO_PROMISE);
-  if (reading.kind === "status" || reading.kind === "unreadable")
-    return { result: "ok", detail: "accepted; the question was about a made-up promise", exitCode: EXIT_CODES.ok };
-  const { kind, detail: because } = reading;
-  if (kind === "later") {
-    const detail = `no answer about a promise (${because})`;
-    return { result: "not known", detail, exitCode: EXIT_CODES["stopped-early"] };
+  switch (reading.kind) {
+    case "status":
+    case "unreadable":
+      return ofKey("ok", "accepted; the question was about a made-up promise", "ok");
+    case "later":
+      return ofKey("not known", `no answer about a promise (${reading.detail})`, "stopped-early");
+    case "refused":
+      return ofKey(
+        "not known",
+        `the question was refused (${reading.detail}), perhaps because of statusPath: ${reading.body || "(empty)"}`,
+        "refused",
+      );
+    case "authentication failed":
+      return ofKey(
+        "failed",
+        `authentication failed (${reading.detail}): ${reading.body || "(empty)"}`,
+        "authentication-failed",
+      );
   }
-  const body = reading.body || "(empty)";
-  if (kind === "refused") {
-    const detail = `the question was refused (${because}), perhaps because of statusPath: ${body}`;
-    return { result: "not known", detail, exitCode: EXIT_CODES.refused };
-  }
-  const detail = `authentication failed (${because}): ${body}`;
-  return { result: "failed", detail, exitCode: EXIT_CODES["authentication-failed"] };
 }

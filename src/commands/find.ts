@@ -45,7 +45,7 @@ export async function find(options: Options<"id" | "json">, context: Context): P
   return isAllKnown ? EXIT_CODES["finished-with-rejects"] : exitCode;
 }
 
-/** What of an action the id is. */
+/** Which of an action's ids the id is. */
 function foundAs({ subject, promise }: FoundAction, id: string): string {
   if (subject === `t:${id}`) return "ticketId";
   if (subject === `n:${id}`) return "nftId";
@@ -62,7 +62,7 @@ function toDocument(action: FoundAction, id: string) {
     data: json === undefined ? null : (parseJson(json) as Action).data, // as it was sent
     ...{ run: action.runId, environment: action.environment, seq: action.position.seq, chunk: action.chunk ?? null },
     ...{ source: action.source ?? null, line: action.line ?? null },
-    // When its request left last.
+    // When its last request left.
     sentAt: attempts.at(-1)?.startedAt ?? null,
     ...{ at: action.answeredAt ?? null, attempts: attempts.length },
     ...{ actionPromise: action.promise ?? null, reason: reasonOf(action) },
@@ -71,7 +71,7 @@ function toDocument(action: FoundAction, id: string) {
   };
 }
 
-/** What became of it; one whose chunk waits, or is being sent, is called after that. */
+/** What became of it, or the state of its chunk if that waits or is being sent. */
 function outcomeOf({ outcome, chunkState }: FoundAction): string {
   if (chunkState === "sending") return "in flight";
   return outcome === "not sent" && (chunkState === "planned" || chunkState === "refused") ? chunkState : outcome;
@@ -84,7 +84,7 @@ function reasonOf({ outcome, response, chunkState }: FoundAction): string | null
 
 const LONGEST_ID = 255;
 
-/** A column of which no action has anything is left out. */
+/** Columns that are empty in every row are left out. */
 function tableOf(found: readonly FoundAction[], id: string, columns: number, verbose: boolean): string {
   const time = localTimes();
   const rows = found.map((action) => {
@@ -125,7 +125,7 @@ function toRow(
   };
 }
 
-/** The service may repeat who the action was about. */
+/** The service may repeat the person whom the action was about. */
 function withoutPersons(text: string, data: Readonly<Record<string, unknown>>, verbose: boolean): string {
   if (verbose) return text;
   const persons = Object.entries(data).flatMap(([field, value]) =>

@@ -21,7 +21,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const { reporter, cwd } = context;
   const output = options.output ?? DEFAULT_OUTPUT;
   const target = output === "-" ? undefined : resolve(cwd, output);
-  // Before the export is read: what can't be written need not be looked for.
+  // Refused before the exports are read.
   if (target !== undefined) refuseTarget(target, options, cwd);
   const found = options.files.length === 0 ? undefined : await lookAt(options, context);
   const guess = found === undefined ? undefined : guessConfig(...found.map(({ sample }) => sample));
@@ -39,7 +39,7 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   return EXIT_CODES.ok;
 }
 
-/** What each export was taken for, what a person has to fill in and to check, and the next command. */
+/** How each export was understood, what a person has to fill in and check, and the next command. */
 function sayGuess(
   { sources, open, guesses }: Guess,
   found: readonly FoundSample[],
@@ -82,7 +82,7 @@ function lookAt({ files, encoding }: InitOptions, { cwd, stdin, stop: signal, re
   });
 }
 
-/** Two configs of one folder would stop every command. */
+/** Two configs in one folder would stop every command. */
 const NAMES = ["tickets.config.", ".ticketsrc."].flatMap((name) => ["yaml", "yml", "json"].map((end) => name + end));
 
 /** @throws Failure `usage` for a file that is no YAML or exists, and beside another config of the same folder. */
@@ -103,7 +103,7 @@ function refuseTarget(target: string, { output, moveAside }: InitOptions, cwd: s
   });
 }
 
-/** A link that leads nowhere, too. */
+/** True for a dangling link, too. */
 function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

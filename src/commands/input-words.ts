@@ -10,12 +10,12 @@ import { describeBack, describeRows } from "./describe.ts";
 import { sayProblems, saySkipped } from "./problems.ts";
 import type { Messages, Reporter } from "./reporter.ts";
 
-/** What is known of an input: all of it is shown where nothing is. */
+/** Marks of what earlier runs have shown of an input. Without any, all of it is shown. */
 type Known = ReadonlySet<string>;
 
 const NOTHING_KNOWN: Known = new Set();
 
-/** The first lines: each file, then what becomes public. What earlier runs have shown is counted, unless `verbose`. */
+/** The first lines: each file, then what becomes public. Unless `verbose`, what earlier runs have shown is only counted. */
 export function sayUnderstood(
   { inputs, known }: Extract<RunEvent, { kind: "inputs understood" }>,
   { reporter, verbose, trace }: Context,
@@ -45,7 +45,7 @@ export function describeFile(input: UnderstoodInput, known = NOTHING_KNOWN): rea
   return [parts.join(", "), ...notes.map((note) => `  ${note}.`)];
 }
 
-/** Which columns nobody has seen before; of a file that is new, those that are not used. */
+/** The columns that no earlier run has shown; of a new file, those that are not used. */
 function describeColumns(input: UnderstoodInput, known: Known): readonly string[] {
   const { columns, used, unused } = input.understanding;
   const marks = marksOf(input).columns;
@@ -59,7 +59,7 @@ function describeColumns(input: UnderstoodInput, known: Known): readonly string[
   ];
 }
 
-/** What of its form is not as usual. */
+/** What is unusual about its form. */
 function describeReading({ input }: UnderstoodInput): readonly string[] {
   const { header, headerLine = 1, delimiter, format, encoding } = input;
   const parts: string[] = [];
@@ -81,7 +81,7 @@ export function describePublished(inputs: readonly UnderstoodInput[], known = NO
   return `Public: ${[...examples].map(([name, example]) => `${name}${example}`).join(", ")}`;
 }
 
-/** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
+/** ` ("Anna Schmidt")`: a first value shows a person what should not become public. */
 function exampleOf(name: string, { texts, traits }: UnderstoodInput["values"]): string {
   if (name === "metadataAttributes" && traits.size > 0)
     return ` (${[...traits].map(([trait, text]) => `${cleanText(trait, 40)} ${quoted(text)}`).join(", ")})`;
@@ -103,14 +103,14 @@ export function sayChecked(
   trace.checked = checked;
   sayProblems(reporter, checked, {
     ...{ verbose, before: shown },
-    // What this run shows is remembered once it has ended and said so.
+    // Remembered when the command ends.
     note: (digest) => trace.reported.push(digest),
   });
   saySkipped(reporter, plan);
   sayPending(reporter, plan);
 }
 
-/** What waits since another run may have sent it, or holds what it depends on. */
+/** Actions that wait for another run: it may have sent them, or what they depend on. */
 export function sayPending({ warn }: Messages, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
@@ -123,7 +123,7 @@ export function sayPlanned(
   { plan, understood }: Extract<RunEvent, { kind: "sending planned" }>,
   { reporter, trace }: Context,
 ): void {
-  // The runs after this one count what its first lines have shown.
+  // Later runs only count what these first lines have shown.
   trace.reported.push(...allMarksOf(understood));
   const back = describeBack(plan.actions);
   reporter.info(

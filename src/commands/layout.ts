@@ -8,7 +8,7 @@ export const columnsOf = (stream: object): number =>
     ? Number(stream.columns)
     : Number.POSITIVE_INFINITY;
 
-/** A command to be copied, which a line break would cut in two: it goes on to the end of its line, for the terminal to fold. */
+/** A command to be copied, up to the end of its line. A line break would cut it in two, so the terminal folds it. */
 const COMMAND = /(?<=^|: +)(?:npx )?tickets .*$/;
 
 const CARETS = /^\s*\^+\s*$/;

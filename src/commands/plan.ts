@@ -41,7 +41,7 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   if (json) reporter.document(toDocument(checked, previewed));
   else if (previewed !== undefined)
     reporter.show(`${describePreview(previewed, checked, { verbose, columns: columnsOf(stdout) })}\n`);
-  // What a program may read on standard output are the actions, or the document.
+  // Programs read either the actions or the document from standard output.
   const writesActions = !json && previewed === undefined && target === undefined;
   const messages = json || writesActions ? reporter : reporter.found;
   sayProblems(messages, checked, { verbose });
@@ -75,7 +75,7 @@ function* linesOf(plan: Plan): Generator<string> {
   for (const bodies of plan.bodies()) yield `${bodies.join("\n")}\n`;
 }
 
-/** JSON lines: their very bytes for a program, and for a terminal the same without what would steer it. */
+/** JSON lines, byte by byte; for a terminal, without what would steer it. */
 async function copyToOutput(plan: Plan, { stdout }: Pick<Context, "stdout">): Promise<void> {
   const isTerminal = "isTTY" in stdout && stdout.isTTY === true;
   const lines = async function* (): AsyncGenerator<string> {

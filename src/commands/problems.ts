@@ -11,13 +11,13 @@ import type { Messages } from "./reporter.ts";
 /** Examples in a block; `--json` gives all that were kept. */
 const EXAMPLES = 3;
 
-/** Where each one is named, as many are. */
+/** The most that are named one by one. */
 const MOST_NAMED = 50;
 
-/** Its problems each name values of their own file, so that no example stands for the others. */
+/** Each of its problems names values of its own file, so all are examples. */
 const EACH_ITS_OWN = "value-not-named";
 
-/** Rules by which a row is not sent: each one is named. */
+/** Rules that keep a row from being sent: each row is named. */
 const NOT_SENT: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** The longest remedy, and what it may quote of the input. */
@@ -33,7 +33,7 @@ interface ProblemOptions {
   readonly verbose: boolean;
   /** Marks of warnings that an earlier run has shown; without it all are new. */
   readonly before?: ReadonlySet<string> | undefined;
-  /** Takes the marks of what is shown now. */
+  /** Gets the marks of what is shown now. */
   readonly note?: ((mark: string) => void) | undefined;
 }
 
@@ -52,7 +52,7 @@ export function sayProblems(reporter: Messages, found: Found, options: ProblemOp
     if (tally.severity !== "warn") continue;
     for (const { mark } of tally.kept) if (mark !== undefined) note?.(mark);
     const kept = tally.kept.filter(({ mark }) => mark === undefined || before?.has(mark) !== true);
-    // Where not all are kept, all count as new.
+    // If not all are kept, all count as new.
     const isWhole = tally.kept.length === tally.count;
     if (isWhole && kept.length === 0) reporter.warnAgain(block(tally, tally.count), eventOf(tally));
     else {
@@ -62,13 +62,13 @@ export function sayProblems(reporter: Messages, found: Found, options: ProblemOp
   }
 }
 
-/** What programs learn of a block; values stay in its words, where they are masked. */
+/** A block in the log. Values stand only in its text, where they are masked. */
 function eventOf({ count: times, first, kept }: Tally) {
   const { rule, source: file, line, field, action } = kept[0] ?? first;
   return { event: "problem", rule, file, line, field, action, count: times } as const;
 }
 
-/** `price-invalid: sales.csv:42 price: "12,50" …`; of several, what they share comes first and last, and between it three of them. */
+/** `price-invalid: sales.csv:42 price: "12,50" …`; of several, first what they share, then three of them, then the remedies. */
 function describeTally(tally: Tally, fresh: number, found: Found, verbose: boolean): string {
   const { head, message, examples, more, remedies } = partsOf(tally, fresh, found, verbose);
   const [only = "", ...others] = examples;
@@ -91,7 +91,7 @@ interface Parts {
   readonly remedies: readonly string[];
 }
 
-/** What is said of a rule and field. @param fresh how many of its problems are new: those that are kept are among them. */
+/** The parts of a block. @param fresh how many of its problems are new, those that are kept among them. */
 export function partsOf(
   tally: Tally,
   fresh: number,
@@ -102,7 +102,7 @@ export function partsOf(
   const problems = kept.length === 0 ? [first] : kept;
   const messages = new Set(problems.map((problem) => cleanText(problem.message, 400)));
   const hints = new Set(problems.map((problem) => cleanText(problem.hint, LONGEST_HINT)));
-  // What all of them say is said once; a remedy stands beside the message that it belongs to.
+  // What they share is printed once; a remedy stands beside its message.
   const isHintOwn = hints.size > (messages.size > 1 ? 1 : EXAMPLES);
   const lineOf = (problem: PlacedProblem): string =>
     [
@@ -176,7 +176,7 @@ function sayHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
 /** Reasons in one line; `tickets plan --preview` shows more. */
 const REASONS_SHOWN = 8;
 
-/** Says why rows gave nothing; as a warning where none gave anything. */
+/** Says why rows gave no action; a warning if none of them did. */
 export function saySkipped(reporter: Messages, { rows, skipReasons }: Pick<Plan, "rows" | "skipReasons">): void {
   if (rows.skipped === 0) return;
   const sorted = [...skipReasons].sort(([, one], [, other]) => other - one);

@@ -12,8 +12,8 @@ import { columnsOf, layOut } from "./layout.ts";
 import { describeAnswer, describeAuthentication, describeUnreachable } from "./run-end.ts";
 
 /**
- * Exit 4 where a promise ended without reaching the blockchain, is not known to the service, or was answered with nothing; what
- * kept it from asking on has the exit code of a run that it stops.
+ * Exit 4 if a promise failed to reach the blockchain, is unknown to the service, or got no usable answer. If the service could not
+ * be asked, the exit code is that of a run which stops for the same reason.
  */
 export async function remoteStatus(options: Options<"run" | "json">, context: Context): Promise<number> {
   const { reporter } = context;
@@ -31,7 +31,7 @@ export async function remoteStatus(options: Options<"run" | "json">, context: Co
   return exitCode;
 }
 
-/** What it ends with that asks no more. */
+/** Exit codes if it can't go on asking. */
 const STOP_CODES = {
   "authentication failed": EXIT_CODES["authentication-failed"],
   "not reachable": EXIT_CODES["stopped-early"],
@@ -44,7 +44,7 @@ function exitCodeOf({ stop, failed, notFound, unreadable }: RemoteStatus): numbe
   return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-/** What a person should know of a status, beside its word. */
+/** What a status means to a person. */
 function meaningOf(status: string): string {
   if (status === NOT_FOUND) return "the service does not know these promises";
   if (FAILED_STATUSES.includes(status)) return "did not reach the blockchain";

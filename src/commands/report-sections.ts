@@ -1,4 +1,4 @@
-/** The sections of a report, the first to be acted upon first; one that has nothing to show is left out. */
+/** The sections of a report, the most urgent first. A section without content is left out. */
 
 import { placeText } from "../actions/problem.ts";
 import type { Run } from "../ledger/ledger.ts";
@@ -48,7 +48,7 @@ export function doubtSection({ chunks }: RunFigures): Sections {
   ]);
 }
 
-/** What checking found: errors first, and what is most frequent; of each what is wrong, what to do, and where. */
+/** What checking found: errors first, then the most frequent; each with what is wrong, where, and what to do. */
 export function problemSection(checked: CheckedInput, { verbose }: Context): Sections {
   const sorted = [...checked.problems.tallies].sort(
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
@@ -66,7 +66,7 @@ export function problemSection(checked: CheckedInput, { verbose }: Context): Sec
   return section("problems", "Problems", groups);
 }
 
-/** What sending came to: what the service said of actions that it rejected, the events, the requests. */
+/** The result of sending: rejections, events, requests. */
 export const runSections = ({ rejections, byEvent, times }: RunFigures): Sections => [
   ...rejectionSection(rejections),
   ...eventSection(byEvent),
@@ -91,7 +91,7 @@ function rejectionSection(rejections: RunFigures["rejections"]): Sections {
 
 const EVENTS_SHOWN = 12;
 
-/** The events with the most problems, then actions, to their own scale: all others together would make slivers of them. */
+/** The events with the most problems, then actions. Bars have the scale of these events alone, or they would be slivers. */
 function eventSection(counts: readonly EventCount[]): Sections {
   const named = counts.filter(({ eventId }) => eventId !== undefined);
   const unnamed = counts.find(({ eventId }) => eventId === undefined)?.actions ?? 0;

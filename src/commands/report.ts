@@ -33,7 +33,7 @@ interface Subject extends Pick<Trace, "environment" | "summary" | "checked" | "u
   readonly figures: RunFigures | undefined;
 }
 
-/** Writes the page that `--report` of a stream asks for. Where that fails it is a warning: the exit code is the command's. */
+/** Writes the report of a stream. Failing that is only a warning, and leaves the exit code as it is. */
 export async function writeStreamReport(path: string, ended: Ended, context: Context): Promise<void> {
   const { reporter, cwd, trace } = context;
   const { summary, environment } = trace;
@@ -107,7 +107,7 @@ function reportOf(subject: Subject, context: Context): Report {
   };
 }
 
-/** What went wrong of an input, else what went well: `51 rejected, 100 not sent`. */
+/** What went wrong, else what went well: `51 rejected, 100 not sent`. */
 function resultOf(summary: Summary): string {
   const { state, actions } = summary;
   if (state === "published") return `${number(actions.notSent)} published`;
@@ -118,10 +118,7 @@ function resultOf(summary: Summary): string {
   return accepted === undefined || accepted.value === 0 ? "nothing new" : `${number(accepted.value)} accepted`;
 }
 
-/**
- * With what the runs came to that were finished first. What was not sent counts invalid rows too, and leaves out what was sent
- * already. Each links to the section that says more.
- */
+/** The figures, with those of runs that were finished first. `not sent` counts invalid rows, but not what was already sent. */
 function tilesOf({ rows, actions, resumed }: Summary): readonly Tile[] {
   const runs = [actions];
   for (let earlier = resumed; earlier !== null; earlier = earlier.resumed) runs.push(earlier.actions);
@@ -141,7 +138,7 @@ function tilesOf({ rows, actions, resumed }: Summary): readonly Tile[] {
 
 const STOPS_SHOWN = 5;
 
-/** How a stream or a run ended, or how the run stands now. The counts are those of the terminal, with the same names. */
+/** How a stream or a run ended, or how it stands now, with the counts and words of the terminal. */
 function verdictOf(subject: Subject, { env }: Context): Verdict {
   const { failure, summary, end, figures } = subject;
   if (failure !== undefined)
@@ -169,7 +166,7 @@ function verdictOf(subject: Subject, { env }: Context): Verdict {
   };
 }
 
-/** Of a run that is not finished, 0 says that nothing has stopped it. An earlier run may have sent something. */
+/** Exit code 0 of an unfinished run means that nothing has stopped it. */
 function headlineOf({ state, exitCode, resumed, actions }: Summary, inFlight: number): string {
   if (actions.inDoubt > inFlight) return "Some actions are in doubt: the service may or may not have them.";
   if (inFlight > 0) return "The run is being sent.";

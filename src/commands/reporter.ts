@@ -1,30 +1,30 @@
-/** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
+/** How a command speaks: to people on stderr, to programs on stdout, and in lines of a log. */
 
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { WorkUnderWay } from "../run/progress.ts";
 
-/** Says a text; `about` is what a program reads of it. */
+/** Prints a text; `about` is what a log has of it. */
 type Say = (text: string, about?: LogEvent) => void;
 
-/** What a check finds, and all else that has a weight. */
+/** Lines for people, by their weight. */
 export interface Messages {
   /** Something that happened. */
   readonly info: Say;
   readonly warn: Say;
-  /** A warning that an earlier run has printed: no reason to break the silence of `--quiet`. */
+  /** A warning that an earlier run has printed: `--quiet` is silent about it. */
   readonly warnAgain: Say;
   readonly error: Say;
 }
 
 export interface Reporter extends Messages {
-  /** The same on standard output, for the command whose result is what it finds. */
+  /** The same on standard output, for a command whose result is what it finds. */
   readonly found: Messages;
-  /** What is said even where `--quiet` has nothing to say. */
+  /** Printed with `--quiet`, too. */
   readonly notice: Say;
-  /** For people only with `--verbose`. */
-  readonly detail: Say;
   /** For logs only: what people see otherwise, or need not know. */
   readonly log: (text: string, about: LogEvent) => void;
+  /** For logs, and with `--verbose` for people. */
+  readonly detail: (text: string, about: LogEvent) => void;
   /** Replaces what is shown of the work under way; undefined ends it. */
   readonly progress: (work: WorkUnderWay | undefined) => void;
   /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
@@ -41,7 +41,7 @@ export interface Reporter extends Messages {
 export const failureText = ({ message, hint }: Pick<Failure, "message" | "hint">): string =>
   hint === undefined ? message : `${message}\n${hint}`;
 
-/** Says what is wrong beside a result that is shown all the same. @returns the exit code. */
+/** Says what is wrong beside a result that is shown nevertheless. @returns the exit code. */
 export function sayFailure(problem: Failure | undefined, { error }: Messages): number {
   if (problem === undefined) return EXIT_CODES.ok;
   error(failureText(problem));
@@ -85,17 +85,17 @@ export const LOG_EVENTS = {
   rejection: { when: "one of the first actions that the service rejected", fields: ["file", "line", "action"] },
   "run.stopped": { when: "why a run stopped before its end", fields: ["reason", "chunk", "lane", "detail"] },
   "run.ended": { when: "a run ended, for now or for good", fields: ["counts", "next", "exitCode", "durationMs"] },
-  question: { when: "a person on the terminal is asked", fields: [] },
+  question: { when: "a person at the terminal is asked", fields: [] },
   failure: { when: "why the command failed; also before there is a run", fields: ["code", "exitCode"] },
-  warning: { when: "anything else that someone should know", fields: [] },
-  error: { when: "anything else that is wrong", fields: [] },
-  note: { when: "anything else that is said", fields: [] },
+  warning: { when: "any other warning", fields: [] },
+  error: { when: "any other error", fields: [] },
+  note: { when: "any other message", fields: [] },
   "command.ended": { when: "last of all", fields: ["command", "counts", "next", "exitCode", "durationMs"] },
 } as const satisfies Record<string, LogEventSpec>;
 
 type LogEventName = keyof typeof LOG_EVENTS;
 
-/** What a line says beside its words; undefined is left out. */
+/** What a line of the log has beside its text; undefined is left out. */
 export type LogEvent = {
   readonly [Name in LogEventName]: { readonly event: Name } & {
     readonly [Field in (typeof LOG_EVENTS)[Name]["fields"][number]]?: string | number | boolean | object | undefined;

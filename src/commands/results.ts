@@ -1,4 +1,4 @@
-/** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them; with `--follow`, as they come. */
+/** `tickets results`: writes the promises of a run again; with `--follow`, as they come; with `--import`, refills a ledger from them. */
 
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
@@ -46,7 +46,7 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   await using ledger = await knownLedgerOf(environment, cwd);
   const problem = await lostRunsOf(environment, ledger, cwd);
   const runs = all ? (await ledger.runs()).filter(hasPromises) : [await runOfResults(ledger, id, environment)];
-  // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
+  // Looked up before the lines are read: a running command may decide more meanwhile, and that may have no line either.
   const undecided = await undecidedOf(ledger, runs, environment);
   if (output === undefined || output === "-")
     await pipeline(Readable.from(linesOf(ledger, runs, undefined, safeCsv)), stdout, { end: false });
@@ -112,7 +112,6 @@ export async function importResults(options: Options<"files" | "waitLock">, cont
     reporter.info(
       `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${file}${before}.`,
     );
-    // A power cut leaves a file like this.
     if (torn !== undefined)
       reporter.warn(
         `${file} ends in the middle of a line, probably after a power cut. The action on that line was sent, but can't be imported, so it would be sent again. Check whether the service has it. The line: ${cleanText(torn, 200)}`,

@@ -95,7 +95,7 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   return ` In ${durationText(ms)}, ${number(rate)} actions/s while sending.`;
 }
 
-/** What programs read of a stop. */
+/** A stop in the log. */
 function eventOf(stop: Stop): LogEvent {
   const { kind: reason } = stop;
   const detail = "detail" in stop ? cleanText(stop.detail, 300) : undefined;
@@ -169,10 +169,10 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
   stopped: "Continue",
 };
 
-/** What leads to the next command. A doubt comes before the rejects, also where another run has it. */
+/** The words before the next command. A doubt comes before the rejects, even if another run has it. */
 export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Stop["kind"] = "stopped"): string {
   const isDoubtful = exitCode === EXIT_CODES["in-doubt"] || stopped === "in doubt";
-  // What a dry run leads to is the run that some of the input waits for.
+  // After a dry run, the next command is about the run that some of the input waits for.
   if (isDoubtful || state === "dry run") return NEXT["in doubt"];
   if (state === "published") return "To write its promises";
   if (state === "invalid") return "Fix the rows, then check them";
@@ -182,7 +182,7 @@ export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Sto
   return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
 }
 
-/** The gateway's plain answer to a wrong key; any other is shown, without blaming the key. */
+/** The gateway's plain answer to a wrong key. Any other answer is shown, since the key may be right. */
 const FORBIDDEN = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/;
 
 export function describeAuthentication(
@@ -198,7 +198,7 @@ export function describeAuthentication(
 
 export const describeAnswer = (body: string): string => `The answer was: ${cleanText(body, 500) || "(empty)"}.`;
 
-/** @param tookNothing what it did where it answered, with nothing but a request to come back later. */
+/** @param tookNothing what the service did if it answered, but only that it wants to be asked later. */
 export function describeUnreachable(
   environment: Environment,
   env: NodeJS.ProcessEnv,

@@ -58,7 +58,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
   return summary.exitCode;
 }
 
-/** What closing a run leaves. */
+/** What closing a run means for its actions. */
 function describeClosing(run: string, counts: RunCounts): string {
   const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
   const answered = accepted + rejected + settled;
@@ -131,7 +131,7 @@ function sayQuestions(
     info(`To close the run without settling its doubts: ${settleCommand(run.run, environment, "--abandon")}`);
 }
 
-/** The first action and the last: the last decides. */
+/** The first action and the last; the last one decides. */
 function describeDoubtful(
   { run }: Run,
   { chunk, actions }: Question,
@@ -152,7 +152,7 @@ function describeDoubtful(
   ];
 }
 
-/** What happens once is refused a second time by any service that keeps tickets; the others would be taken again. */
+/** A service refuses a second sale, but would take a second scan, resale or update. */
 function describeTwice({ actions }: Question): readonly string[] {
   const once = actions.filter(({ action }) => isOnce(action.action));
   const again = actions.filter(({ action }) => !isOnce(action.action));

@@ -27,10 +27,10 @@ import { columnsOf, type Fact, inPairs, layOut, wrapLines } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
 import { leadTo, sayNext } from "./run-end.ts";
 
-/** `maxAge`: an older last success, or none, is exit 4. */
+/** `maxAge`: exit 4 if the last success is older, or missing. */
 type StatusOptions = Options<"run" | "chunk" | "maxAge" | "metrics" | "json">;
 
-/** Runs that are listed, beside those that are open. */
+/** Runs that are listed besides the open ones. */
 const RUNS_SHOWN = 20;
 
 export async function status(options: StatusOptions, context: Context): Promise<number> {
@@ -72,7 +72,7 @@ function toEnd(invocation: Invocation | undefined) {
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
 
-/** What is known of the last nights and of who is at work, what a person has to do, then the runs, unfinished ones first. */
+/** The last success and failure, who is at work, what a person has to decide; then the runs, unfinished ones first. */
 function sayStatus(found: Status, environment: Environment, { reporter: { show }, stdout }: Context): void {
   const { succeeded, failed, unstarted, runs, holder, team } = found;
   const time = localTimes();
@@ -105,7 +105,7 @@ function sayStatus(found: Status, environment: Environment, { reporter: { show }
 const describeQuestion = ({ run, counts, summary }: RunStatus): string =>
   `${[`run ${run.run}`, ...waitsFor(run, counts)].join(", ")}. ${leadTo(summary, "in doubt")}: ${summary.next}`;
 
-/** The run that nobody sends, and that waits for no decision; of several the newest. */
+/** The newest run that nobody is sending and that waits for no decision. */
 function describeWaiting({ runs, holder, team }: Status, environment: Environment): string | undefined {
   const waiting = runs.find((run) => isUnfinished(run) && !waitsForPerson(run))?.run;
   if (waiting === undefined || team !== undefined || holder !== undefined) return undefined;
@@ -144,10 +144,10 @@ function describeLeft({ lanes, workers }: Team): string {
 const describeFiles = ([first, ...others]: readonly string[]): string =>
   first === undefined ? "-" : `${cleanText(basename(first), 30)}${andMore(others.length)}`;
 
-/** As far the clocks of machines that share a ledger may be apart. */
+/** How far the clocks of machines that share a ledger may differ. */
 const CLOCKS_APART_MS = 60_000;
 
-/** Exit 4 when what should happen regularly did not. */
+/** Exit 4 if the last success is too old. */
 function sayAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
   const age = success === undefined ? undefined : Date.now() - Date.parse(endedAt(success));
   if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
@@ -181,7 +181,7 @@ function describeState(run: Run, counts: RunCounts): string {
   return [state, ...waitsFor(run, counts)].join(", ");
 }
 
-/** What keeps a run from its end. */
+/** What keeps a run from ending. */
 function waitsFor({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts): readonly string[] {
   if (state === "closing") return ["being closed", ...(inDoubt > 0 ? ["in doubt"] : [])];
   if (inDoubt > 0) return ["in doubt"];
@@ -213,7 +213,7 @@ async function showRun(
   return problem;
 }
 
-/** A line for each thing that is known of it. */
+/** All that is known of a run, a line each. */
 function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, cwd: string): string {
   const time = localTimes();
   const isSent = run.kind === "sent";
@@ -237,14 +237,14 @@ function describeRun({ run, summary, counts, chunks, settlements }: RunDetails, 
   return `${lines.join("\n")}\n`;
 }
 
-/** `chunk 2: refused, 12 actions, HTTP 400: …`; what was said of it names the status. */
+/** `chunk 2: refused, 12 actions, HTTP 400: …` */
 function describeChunk({ state, count: actions, httpStatus, detail = "", ...chunk }: Chunk): string {
   const status = httpStatus === undefined ? "" : `HTTP ${httpStatus}`;
   const said = cleanText(detail, 200) || status;
   return `chunk ${chunkNumber(chunk)}: ${[state, count(actions, "action"), ...(said === "" ? [] : [said])].join(", ")}`;
 }
 
-/** Every action of a chunk, a document a line. */
+/** Every action of a chunk, as lines of JSON. */
 async function sayActions(
   ledger: Ledger,
   run: Run,

@@ -32,7 +32,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
       nothingSent: true,
       hint: "Name a file for the promises.",
     });
-  // On a terminal, unless it was answered before.
+  // Asked only on a terminal, and not with --yes.
   const { ask } = reporter;
   const asked = yes || ask === undefined ? undefined : (question: string) => ask(question, stop);
   const result = await (dryRun ? dryRunOf : streamInput)(core, {
@@ -49,7 +49,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   return endSending(result.summary, settings.environment, options, context);
 }
 
-/** What there is to say of a stream beside what was said of its input and of each run. */
+/** The last lines of a stream, after those about its input and its runs. */
 function sayEnding(
   { summary, ending }: StreamResult,
   { files, adopt }: StreamOptions,

@@ -28,28 +28,21 @@ export async function validate(options: InputOptions, context: Context): Promise
   return EXIT_CODES.ok;
 }
 
-/** What checking needs of an environment is used only where one is named. */
+/** Checks the input; against an environment only if one is named. */
 export async function checkInput(options: InputOptions, context: Context, onRow?: OnRow): ReturnType<typeof planInput> {
   const core = runContextOf(context);
   const settings = await loadSettingsToCheck(core, options);
   return planInput(core, { ...options, settings, onRow });
 }
 
+/** What `--json` has of a problem. */
+const OF_PROBLEM = ["source", "line", "pointer", "rule", "severity", "field", "value", "message", "hint"] as const;
+
 /** The document of `validate --json`. */
 function toDocument({ plan, problems }: CheckedInput) {
   const shown = problems.kept;
   return {
-    problems: shown.map(({ source, line, pointer, rule, severity, field, value, message, hint }) => ({
-      source,
-      line,
-      pointer,
-      rule,
-      severity,
-      field,
-      value,
-      message,
-      hint,
-    })),
+    problems: shown.map((problem) => Object.fromEntries(OF_PROBLEM.map((name) => [name, problem[name]]))),
     counts: {
       rows: plan.rows,
       actions: plan.actions.total,

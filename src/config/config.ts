@@ -114,7 +114,7 @@ export function originOf(config: Config, path: ConfigPath): string | undefined {
   return undefined;
 }
 
-/** What the schema allows, but not in this file or for this environment. Looks at raw values, to be reported beside other problems. */
+/** What the schema allows, but not in this file or for this environment. It looks at raw values, so that all problems are reported at once. */
 function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
   const known = Object.keys(configSchema.shape);
   const misplaced =
@@ -144,7 +144,7 @@ const SANDBOX_LACKS: Readonly<Record<string, string>> = {
   apiKey: NO_ADDRESS,
   sameServiceAs: "the sandbox is a separate service on this machine",
   ledger: "the sandbox always keeps its ledger in a file; give the environment another name",
-  // Only where it says false.
+  // Only `complete: false`.
   complete: "the sandbox is always complete: nothing else registers events there",
 };
 
@@ -154,7 +154,7 @@ const problemAt = (document: ConfigDocument, path: ConfigPath, message: string):
   message,
 });
 
-/** Rules that there are not. */
+/** Ids in `rules` and `accept` that no rule has. */
 function ruleProblems(document: ConfigDocument, known: readonly string[] | undefined): readonly ConfigProblem[] {
   if (known === undefined) return [];
   const named = placesIn(document.value, "rules.*").flatMap((path) => {
@@ -173,7 +173,7 @@ function ruleProblems(document: ConfigDocument, known: readonly string[] | undef
   return [...named, ...accepted].map(({ rule, ...problem }) => ({ ...problem, didYouMean: nearest(rule, known) }));
 }
 
-/** Environments that two places declare, or whose variables are the same: which would be sent to can't be guessed. */
+/** Environments that are declared twice, or that share their variables: it would be unclear which is meant. */
 function nameProblems(documents: readonly ConfigDocument[], cwd: string): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const seen = new Map<string, { readonly document: ConfigDocument; readonly name: string }>();

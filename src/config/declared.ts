@@ -10,7 +10,7 @@ import { parseBaseUrl } from "./values.ts";
 /** The environment that is built in. */
 export const SANDBOX = "sandbox";
 
-/** Where a passphrase or the URL of a database is, as a config says it; never what is there. */
+/** Where a secret is; never the secret. */
 export interface SecretSource {
   /** Name of a variable. */
   readonly env?: string | undefined;
@@ -29,7 +29,7 @@ export function describeKeySource({ env, file, program }: KeySource): string {
   return program === undefined ? "built in" : describeProgram(program.command);
 }
 
-/** A program, in words; some people write a token into its arguments. */
+/** A program in words, without its arguments: they may hold a token. */
 export const describeProgram = ([program = "", ...rest]: readonly string[]): string =>
   `command ${program}${rest.length > 0 ? " ..." : ""}`;
 
@@ -44,7 +44,7 @@ export function listEnvironments(
   for (const [variable, value] of Object.entries(env)) {
     const part = /^TICKETS_([A-Z0-9_]+)_BASE_URL$/.exec(variable)?.[1];
     if (part === undefined || !value || declared.has(part)) continue;
-    // One spelling only: pre-prod and pre_prod would share the variables but not the ledger, and send everything twice.
+    // One form only: pre-prod and pre_prod would share the variables but not the ledger, and send everything twice.
     const name = part.toLowerCase().replaceAll("_", "-");
     if (name !== SANDBOX && ENVIRONMENT_NAME.test(name)) found.set(name, variable);
   }
@@ -90,7 +90,7 @@ export function keySourceOf(config: Config, name: string, env: NodeJS.ProcessEnv
   };
 }
 
-/** Which environment's ledger `name` keeps. Only `sameServiceAs` leads to another, and only one step far. */
+/** Whose ledger `name` uses: its own, or that of its `sameServiceAs`. */
 export const ledgerOwnerOf = (config: Config, name: string): string =>
   config.environments.get(name)?.sameServiceAs ?? name;
 

@@ -1,4 +1,4 @@
-/** One config file as plain values that know where they stand, and what is wrong with them as sentences. */
+/** One config file: its values, where each stands, and what is wrong with it. */
 
 import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
@@ -80,7 +80,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null;
 }
 
-/** What `schema` finds wrong with the document, each thing once, without what the document's own problems explain. */
+/** What `schema` finds wrong with the document, each thing once, and nothing that the document's own problems explain. */
 export function explainIssues(
   document: ConfigDocument,
   schema: z.ZodType,
@@ -91,7 +91,7 @@ export function explainIssues(
   const found = issues.flatMap((issue) => flatten(issue, [], document, schema));
   for (const { path, message, of, didYouMean, isAboutWhole } of found) {
     if (path.some((_, index) => known.has(pathKey(path.slice(0, index + 1))))) continue;
-    // What is said of a whole ("exactly one of ...") follows from what is said of its parts.
+    // A problem of the whole ("exactly one of ...") follows from those of its parts.
     if (isAboutWhole && found.some((other) => isBelow(other.path, path))) continue;
     const key = `${pathKey(path)} ${message}`;
     if (!problems.has(key)) problems.set(key, { ...positionAt(document, path, of), path, message, didYouMean });
@@ -99,7 +99,7 @@ export function explainIssues(
   return [...problems.values()];
 }
 
-/** More keys than these would hide the sentence. */
+/** A longer list would hide the sentence. */
 const MOST_LISTED = 12;
 
 interface Flat {
@@ -138,7 +138,7 @@ function flatten(
     case "invalid_value":
       return [{ ...ofValue, didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
     case "invalid_union": {
-      // The alternative that was meant is one whose own type fits; of several, the one with the fewest problems.
+      // The alternative that was meant has the right type and the fewest problems.
       const meant = issue.errors
         .filter((errors) => !errors.some(({ path: at, code }) => at.length === 0 && code === "invalid_type"))
         .sort((one, other) => one.length - other.length)[0];
@@ -155,7 +155,7 @@ function flatten(
   }
 }
 
-/** In an alternative with an unknown key, what is missing is that key by its right name, or belongs to another alternative. */
+/** In an alternative with an unknown key, a missing key is that one by its right name, or is of another alternative. */
 function withoutMisspelt(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
   const unknown = issues.filter(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
   if (unknown.length === 0) return issues;
@@ -194,7 +194,7 @@ export function problemLine({ line, column, path, message, didYouMean }: ConfigP
 /** Where secrets are named, below an environment. */
 const SECRETS = VARIABLES.map((pattern) => pattern.split(".").slice(2, -1));
 
-/** A path in dots and brackets. Below a secret only known names are shown: a key written there may have become one. */
+/** A path in dots and brackets. Below a secret only known names are shown: another may be the secret itself. */
 function showPath(path: ConfigPath): string {
   const place = SECRETS.find((steps) => steps.every((step, index) => path[2 + index] === step));
   const end = 2 + (place?.length ?? 0);

@@ -33,7 +33,7 @@ function userDirectory(env: NodeJS.ProcessEnv, variable: string, underHome: stri
 function homeDirectory(env: NodeJS.ProcessEnv): string | undefined {
   if (env.HOME !== undefined && isAbsolute(env.HOME)) return env.HOME;
   try {
-    // Not that of `homedir`, which takes an empty or relative HOME at its word: state would be in each working directory.
+    // `os.homedir` would accept an empty or relative HOME: each working directory would have its own state.
     const { homedir } = userInfo();
     return isAbsolute(homedir) ? homedir : undefined;
   } catch {
@@ -79,7 +79,7 @@ export function whyUnreadable(cause: unknown): string {
   return known ?? `can't be read (${code})`;
 }
 
-/** What is doubtful about a file that holds a secret. */
+/** A warning if others can read a file that holds a secret. */
 export function warningOfMode(path: string): string | undefined {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   return (mode & 0o077) !== 0 ? `The key file ${path} is readable by others; chmod 600 keeps it private.` : undefined;

@@ -10,13 +10,13 @@ import { readSmall, toPath, userConfigDirectory, whyUnreadable } from "./files.t
 import { digestOfConfig } from "./trust.ts";
 
 export interface FoundDocument extends ConfigDocument {
-  /** Of the very text that was parsed: what is read a second time may be another. */
+  /** Of the text that was parsed: the file may have changed since. */
   readonly digest: string;
   /** Where it came from: one that the user chose or owns is trusted, one that lies in the working directory is not. */
   readonly role: "project" | "user" | "chosen";
 }
 
-/** The name that configs bear, and their key in a package.json. */
+/** The name of configs, and of their key in a package.json. */
 const NAME = "tickets";
 const DATA = [".yaml", ".yml", ".json"];
 const SCRIPTS = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
@@ -86,7 +86,7 @@ async function readPlace(directory: string, role: "project" | "user", search: Se
   return found[0];
 }
 
-/** Those of `names` that exist, absolute. A dangling link exists: leaving it out would be silent. */
+/** Those of `names` that exist, absolute. A dangling link counts, so that it is reported. */
 async function present(directory: string, names: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of names) {
@@ -105,7 +105,7 @@ async function present(directory: string, names: readonly string[]): Promise<rea
 /** Far above any config; a device may have no end. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Undefined for a package.json without the key. A shell's <(...) gives its bytes once, if at all, so it is read as a stream. */
+/** Undefined for a package.json without the key. A shell's <(...) gives its bytes only once, so it is read as a stream. */
 async function readConfig(
   file: string,
   role: FoundDocument["role"],

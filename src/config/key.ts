@@ -25,7 +25,7 @@ import type { Program } from "./program.ts";
  */
 export class Key {
   readonly #text: string;
-  /** What is doubtful about how the key is kept, to be shown once. */
+  /** Shown once: others can read the key's file. */
   readonly warning: string | undefined;
 
   constructor(text: string, warning?: string) {
@@ -54,10 +54,10 @@ export class Key {
 /** What the built-in sandbox takes; it guards nothing. */
 const SANDBOX_KEY = "sandbox";
 
-/** Far above any key: a file or command that gives more gives something else. */
+/** Far above any key. */
 const MOST_BYTES = 16 * 1024;
 
-/** What is asked for a key. */
+/** Whose key is read. */
 export interface KeyOwner {
   readonly name: string;
   readonly keySource: KeySource;
@@ -90,7 +90,7 @@ export async function readKey(
   return new Key(checked(await printedBy(program, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
 }
 
-/** Whether the key's source is there, without reading it; a command is not run to find out. */
+/** Whether the key's source is there. It is neither read nor run. */
 export async function keyPresence(
   { env: variable, file, program }: KeySource,
   env: NodeJS.ProcessEnv,
@@ -118,7 +118,7 @@ function textOf(name: string, env: NodeJS.ProcessEnv, refuse: Refuse): string {
   return value;
 }
 
-/** Editors put a byte order mark before it, and copying leaves blanks around it; both are blanks to `trim`. */
+/** `trim` also removes the byte order mark that editors add. */
 async function readKeyFile(path: string, signal: AbortSignal, refuse: Refuse): Promise<string> {
   const text = await readSmall(path, MOST_BYTES, refuse, signal);
   return text.trim();
@@ -129,13 +129,13 @@ function checked(raw: string, refuse: Refuse): string {
   const text = raw.replace(/(?:\r?\n)+$/, "");
   if (text.trim() === "") throw refuse("is empty");
   if (/\s/.test(text)) throw refuse("contains blanks or line breaks, which no key does");
-  // What a header can carry (RFC 9110, field values), so that a damaged file is reported here, and not by a 403.
+  // What a header can carry (RFC 9110, field values): a damaged file is reported here, and not by a 403.
   if (/[^\u0021-\u007e\u00a1-\u00ff]/.test(text))
     throw refuse("contains characters that no key can have (control characters or beyond Latin-1)");
   return text;
 }
 
-/** The command finds no one who answers what it asks. */
+/** The command gets no input, so it can't ask for anything. */
 async function printedBy(
   program: Program,
   limits: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly limitMs: number },
@@ -150,9 +150,8 @@ async function printedBy(
 }
 
 /**
- * Why `environment` may not send. Two names for one service, with a ledger each, would send again what the other has sent: others
- * have its base URL, its key and another ledger. Keys are read to be compared,
- * without running a command, and not kept.
+ * Why `environment` may not send: another has its base URL and its key, but its own ledger. Each would send again what the other
+ * has sent. Keys are compared without running a command, and not kept.
  */
 export async function twinFailure(
   config: Config,
@@ -181,7 +180,7 @@ export async function twinFailure(
   );
 }
 
-/** False for one that can't be sent to: it has no address, or a wrong one. */
+/** False if its own address is missing or wrong. */
 function hasAddress(config: Config, name: string, env: NodeJS.ProcessEnv, baseUrl: string): boolean {
   try {
     return baseUrlOf(config, name, env).value === baseUrl;
@@ -202,7 +201,7 @@ async function haveSameKey(
   return key !== undefined && key === (await comparableKey(other, env, signal));
 }
 
-/** Undefined for a key that can't be read, or not without running a command. */
+/** Undefined for a key that can't be read without running a command. */
 async function comparableKey(
   keySource: KeySource,
   env: NodeJS.ProcessEnv,
@@ -220,5 +219,5 @@ async function comparableKey(
   }
 }
 
-/** In whichever folder a command runs: the same words ask for the same key. */
+/** The same words ask for the same key, in whichever folder a command runs. */
 const wordsOf = ({ env, file, program }: KeySource): string => JSON.stringify([env, file, program?.command]);

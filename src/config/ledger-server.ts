@@ -8,10 +8,9 @@ import { readSmallSync } from "./files.ts";
 import { LEDGER_SCHEMA } from "./settings.ts";
 import { LOOPBACK } from "./values.ts";
 
-/** Holds no secret, and shows none: the address is read when it is asked for. */
+/** It holds no secret: the URL is read when it is needed. */
 export interface LedgerServer {
   readonly schema: string;
-  /** Where the URL is; never the URL. */
   readonly urlSource: SecretSource;
   /** Where the config names it: `FILE:LINE`. */
   readonly origin: string;
@@ -23,14 +22,14 @@ export interface LedgerServer {
   readonly address: () => LedgerAddress;
 }
 
-/** How a database is spoken to. Holds a password. */
+/** It holds a password. */
 interface LedgerAddress {
-  /** Without what says whether TLS is used. */
+  /** Without the parameter `sslmode`. */
   readonly url: string;
   readonly isTls: boolean;
 }
 
-/** Where the ledger is, without who asks and with which password: host and database, if the URL can be read; the schema. */
+/** Where the ledger is: the schema, with host and database if the URL can be read. Never the user or the password. */
 export function describeLedgerServer({ address, schema, urlSource }: LedgerServer): string {
   try {
     return `${withoutUser(address().url)} (schema ${schema})`;
@@ -40,7 +39,7 @@ export function describeLedgerServer({ address, schema, urlSource }: LedgerServe
   }
 }
 
-/** What the config names, by its places alone. */
+/** Where the config says the ledger is. */
 export const describeLedgerSource = ({ urlSource, schema }: LedgerServer): string =>
   `PostgreSQL by ${describeKeySource(urlSource)}, schema ${schema}`;
 
@@ -90,7 +89,7 @@ export function ledgerServerOf(config: Config, owner: string, env: NodeJS.Proces
 const schemaOf = ({ environments }: Config, owner: string): string =>
   environments.get(owner)?.ledger?.postgres.schema ?? `tickets_${owner.replaceAll("-", "_")}`;
 
-/** Two environments in one schema would be one ledger, and each would take what the other has sent for its own. */
+/** Two environments in one schema would be one ledger: each would take the other's actions for its own. */
 function refuseSharedSchema(config: Config, owner: string, place: string): void {
   const databaseOf = (name: string): string | undefined => {
     const url = config.environments.get(name)?.ledger?.postgres.url;
@@ -127,11 +126,7 @@ function readUrl(
   return url;
 }
 
-/**
- * Takes a URL apart that nothing of may be shown.
- *
- * @returns the URL without the parameter `sslmode`, which says whether TLS is used; else it is used beyond this machine.
- */
+/** Reads a URL of which nothing may be shown. Its `sslmode` says whether TLS is used; without one, it is used beyond this machine. */
 function parseServerUrl(text: string, refuse: (what: string) => Failure): LedgerAddress {
   const url = URL.parse(text);
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?[^@/?#]*(?:\/([^/?#@]*))?(?:\?[^#]*)?$/.exec(text);
@@ -149,7 +144,7 @@ function parseServerUrl(text: string, refuse: (what: string) => Failure): Ledger
     );
   if (said !== null && !["disable", "require", "verify-ca", "verify-full"].includes(said))
     throw refuse("has an sslmode that leaves TLS open; use disable, require or verify-full");
-  // What is on this machine needs no TLS: a loopback address, or the folder of a socket.
+  // A loopback address or a socket's folder is on this machine and needs no TLS.
   const host = parameters.get("host") ?? "/";
   const isNear = (url.hostname === "" || LOOPBACK.test(url.hostname)) && host.startsWith("/");
   const [before] = text.split("?");
@@ -159,7 +154,7 @@ function parseServerUrl(text: string, refuse: (what: string) => Failure): Ledger
   };
 }
 
-/** Whether a part of a URL can't be read, or holds a character that no name has. */
+/** Whether a part of a URL can't be decoded, or holds a NUL. */
 function hasBrokenCharacter(part: string): boolean {
   try {
     return decodeURIComponent(part).includes("\0");

@@ -18,13 +18,10 @@ import { askedIn } from "../map/template.ts";
 import { cleanText } from "../text.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, type Position, pathKey } from "./document.ts";
 
-/** Far above any honest config; an alias of aliases grows past it quickly. */
+/** Far above any honest config; nested aliases quickly grow past it. */
 const MOST_NODES = 100_000;
 
-/**
- * The parser's own messages quote the text, and the text may hold a key that should not be there: only their codes are
- * used.
- */
+/** Messages by the parser's codes. Its own messages quote the text, which may hold a key that should not be there. */
 const SYNTAX: Readonly<Record<string, string>> = {
   BAD_DQ_ESCAPE: "unknown escape in double quotes; single quotes take a backslash as it is",
   BAD_INDENT: "the indentation or a bracket does not fit what comes before",
@@ -101,7 +98,7 @@ class NodeReader {
 
   /** Reports what is not YAML, or not text at all. */
   complainOfSyntax(body: string): void {
-    // A comment that swallowed a bracket leaves errors further down, none of which names it.
+    // A comment that swallowed a bracket causes errors further down; only the comment is reported.
     const cuts = this.#parsed.errors.length === 0 ? [] : cutScalars(this.#parsed);
     for (const cut of cuts) this.#complain(this.at(cutAt(cut)), [], CUT);
     const reported = new Set<string>();
@@ -181,7 +178,7 @@ class NodeReader {
 
 const CUT = "a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #";
 
-/** Whether `Gala #7` was written without quotes: YAML takes it for `Gala` and a comment, which its author did not mean. */
+/** Whether `Gala #7` was written without quotes: YAML takes it for `Gala` and a comment. */
 function isCut({ type, comment }: Scalar): boolean {
   return type === "PLAIN" && typeof comment === "string" && /^#*[^\s#]/.test(comment);
 }
@@ -198,7 +195,7 @@ function cutScalars(parsed: ReturnType<typeof parseDocument>): readonly Scalar[]
   return cuts;
 }
 
-/** The name in `{Name}` written without quotes, which YAML takes for a map with a key and no value. */
+/** The name in `{Name}` written without quotes: YAML takes it for a map. */
 function bareTemplate(map: YAMLMap): string | undefined {
   const [pair, ...others] = map.items;
   if (map.flow !== true || pair === undefined || others.length > 0 || !isScalar(pair.key)) return undefined;

@@ -56,12 +56,12 @@ export function runProgram(
       fail("printed too much");
       child.kill("SIGKILL");
     });
-    // What it has started may keep its output open.
+    // A program that it has started may keep its output open.
     child.on(isHeard ? "close" : "exit", (code: number | null, by: string | null) => {
       if (code === 0) resolve({ printed: Buffer.concat(printed).toString("utf8") });
       else fail(code === null ? `was killed (${by ?? "unknown reason"})` : `ended with exit code ${code}`);
     });
-    // It may end without reading.
+    // The program may end without reading its input.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(input);
   } catch {

@@ -1,4 +1,4 @@
-/** The settings of an environment: one table, from which schema, values, `tickets env` and the docs derive; and the schema of a config. */
+/** The table of an environment's settings, from which schema, values, `tickets env` and the docs derive; and the schema of a config. */
 
 import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
@@ -15,10 +15,10 @@ export const variablePart = (name: string): string => name.toUpperCase().replace
 const environmentName = () =>
   z.string({ error: needs("the name of an environment") }).regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE });
 
-/** Upper case only: a key pasted in place of the name of its variable is then nearly always noticed. */
+/** Upper case only: so a key pasted in place of a variable's name is nearly always noticed. */
 const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;
 
-/** PostgreSQL cuts a longer name off, and keeps what begins with pg_ for itself. */
+/** PostgreSQL cuts off longer names, and reserves those that begin with pg_. */
 export const LEDGER_SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 
 const yesOrNo = () => z.boolean({ error: needs("true or false") });
@@ -55,7 +55,7 @@ const commandLine = () =>
     .array(textValue("text; put it in quotes"), { error: needs("a list: the program, then its arguments") })
     .min(1, { error: "is empty" });
 
-/** Where a secret is. `literal` is said of whoever writes the secret itself. */
+/** Where a secret is. `literal`: the problem of a config that holds the secret itself. */
 function secretPlace<T extends z.ZodRawShape>(secret: string, more: T, form: string, literal = `needs ${form}`) {
   const env = z.string({ error: needs("the name of an environment variable") }).regex(VARIABLE_NAME, {
     error: `needs the name of an environment variable (A-Z, 0-9, _), not the ${secret} itself`,
@@ -111,7 +111,7 @@ export interface Setting {
   readonly about: string;
   /** Its value where neither flag, variable nor config says one. */
   readonly otherwise?: unknown;
-  /** It may come from a variable (`TICKETS_CHUNK_SIZE`) or the caller (`--lanes`) too, as such a text. */
+  /** It may also come as text, from a variable (`TICKETS_CHUNK_SIZE`) or the caller (`--lanes`). */
   readonly isText?: "number" | "duration";
 }
 
@@ -263,7 +263,7 @@ export type Settings = {
   readonly [K in WithDefault]: NonNullable<Declared[K]>;
 } & { readonly [K in Exclude<SettingName, WithDefault>]?: NonNullable<Declared[K]> };
 
-/** Where a config names what lies outside it. `*` is each name that there is. */
+/** Where a config names things outside itself. `*` is any name. */
 const ofEnvironment = (...places: readonly string[]) => places.map((place) => `environments.*.${place}`);
 
 /** Paths, which are relative to the config. */

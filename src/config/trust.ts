@@ -1,6 +1,6 @@
 /**
- * What a config that merely lies in the working directory may not name until a person has trusted it: it may have come
- * with a folder that others wrote, and what it names is read, sent and published.
+ * Trust: a config that merely lies in the working directory may have come from someone else. Until a person has trusted it, it may
+ * not name programs, files outside its folder, or other variables: they would be run, read, sent or published.
  */
 
 import { createHash } from "node:crypto";
@@ -41,7 +41,7 @@ export async function trustProblems(
   for (const path of placesOf(VARIABLES)) {
     const variable = valueAt(value, path);
     const [, environment = ""] = path.map(String);
-    // The sandbox has no key, which is reported elsewhere.
+    // A key of the sandbox is reported elsewhere.
     if (typeof variable !== "string" || environment === "sandbox") continue;
     const isKey = path.at(-2) === "apiKey";
     const twin = isKey ? valueAt(value, ["environments", environment, "sameServiceAs"]) : undefined;
@@ -51,7 +51,7 @@ export async function trustProblems(
   return problems;
 }
 
-/** A variable that holds a secret of something else, or the key of another environment, would go to this one's address. */
+/** The secret in the variable would go to this environment's address, so it must be its own. */
 function whyNotVariable(environment: string, variable: string, sameServiceAs: unknown): string | undefined {
   if (!variable.startsWith("TICKETS_"))
     return isSurelyName(variable)
@@ -59,23 +59,23 @@ function whyNotVariable(environment: string, variable: string, sameServiceAs: un
       : "names a variable that does not begin with TICKETS_";
   const owner = /^TICKETS_(.+)_API_KEY$/.exec(variable)?.[1];
   if (owner === undefined || owner === variablePart(environment)) return undefined;
-  // The two have one address, or nothing is sent at all.
+  // Two such environments have one address, or nothing is sent.
   if (typeof sameServiceAs === "string" && owner === variablePart(sameServiceAs)) return undefined;
   return isSurelyName(variable)
     ? `names ${variable}, the key of another environment`
     : "names the key of another environment";
 }
 
-/** Whether a text is the name of a variable. What is long or of letters and digits alone may be a key in place of one, and isn't shown. */
+/** Whether a text is surely the name of a variable. Any other may be a key, and is not shown. */
 const isSurelyName = (text: string): boolean =>
   text.length <= 40 && /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/.test(text) && (text.includes("_") || !/\d/.test(text));
 
-/** Where a path leads, links resolved, as far as there is anything. */
+/** A path with links resolved, as far as it exists. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    // A link that leads nowhere would be followed once something is there.
+    // A dangling link would be followed once its target exists.
     const isLink = await lstat(path).then(
       (found) => found.isSymbolicLink(),
       () => false,
@@ -130,7 +130,7 @@ function storePath(env: NodeJS.ProcessEnv): string | undefined {
 async function readStore(store: string): Promise<Readonly<Record<string, string>>> {
   try {
     const { uid, mode } = await lstat(store);
-    // Others could have written it.
+    // Somebody else could have written it.
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return {};
     return STORE.parse(JSON.parse(await readFile(store, "utf8")));
   } catch {

@@ -1,6 +1,6 @@
-/** What is open stays open for whoever asked for it, unless that fails. */
+/** Files and other things that are open: closed when something fails, or handed on. */
 
-/** What `work` makes of an open file; where it fails, the file is closed. Node ends a process that leaves one to the garbage. */
+/** The result of `work` with an open file. If it fails, the file is closed: Node ends a process that forgets one. */
 export async function orClosed<T>(file: { readonly close: () => Promise<void> }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -23,7 +23,7 @@ export class Opened implements AsyncDisposable {
     this.#closing.push(close);
   }
 
-  /** All of it, for a new owner; this one closes nothing any more. */
+  /** Hands all of it to a new owner; this one closes nothing any more. */
   move(): Opened {
     const moved = new Opened();
     moved.#closing = this.#closing;

@@ -1,6 +1,6 @@
 /**
- * Moments of a run at which tests let the process die as if the machine had been switched off. The hidden variable
- * `TICKETS_TEST_CRASH_AT` names one, and after a colon at which time it is passed (1): `settled:3`.
+ * Moments of a run at which tests kill the process, as if the machine had been switched off. The hidden variable
+ * `TICKETS_TEST_CRASH_AT` names one, and after a colon which time it counts (1): `settled:3`.
  */
 
 export const CRASH_POINTS = [
@@ -15,7 +15,7 @@ export const CRASH_POINTS = [
   "ended",
 ] as const;
 
-/** Those that a run passes only where a row is not sent, and where a person closes it. */
+/** Moments that only some runs have: where a row is not sent, and where a person closes the run. */
 const RARE_CRASH_POINTS = ["rejects placed", "closing"] as const;
 export type CrashPoint = (typeof CRASH_POINTS | typeof RARE_CRASH_POINTS)[number];
 

@@ -1,17 +1,14 @@
-/** Files that take the places of others whole or not at all, and what is set aside so that nothing is deleted. */
+/** Files that replace others wholly or not at all, and files that are renamed so that nothing is deleted. */
 
 import { existsSync, renameSync } from "node:fs";
 import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { syncFolder } from "./folders.ts";
 
-/** What of a mode `chmod` takes. */
+/** The part of a mode that `chmod` takes. */
 const PERMISSIONS = 0o7777;
 
-/**
- * Opens a new file that is to take another one's place. What stands there under its name is removed: were it a link that somebody
- * put there, what that leads to would be written.
- */
+/** Opens a new file. What has its name is removed: through a link that somebody put there, another file would be written. */
 async function openAnew(path: string): Promise<FileHandle> {
   await rm(path, { force: true });
   return open(path, "wx");
@@ -51,7 +48,7 @@ export async function replaceFile(
   }
 }
 
-/** What SQLite keeps beside a database, by the ends of its name. */
+/** Endings of the files that SQLite keeps beside a database. */
 const BESIDE_DATABASE = ["-wal", "-shm"];
 
 /** Sets a file, link or folder aside under a name that says when, a database with what is beside it. Returns the new name. */

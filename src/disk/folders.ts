@@ -6,8 +6,8 @@ import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 
 /**
- * Makes a folder and what is missing above it, so that it survives a power cut. Node's own way never ends where a file
- * system takes no folders, as /proc does: there `mkdir` says that the folder above is missing, which is not.
+ * Makes a folder and what is missing above it, so that it survives a power cut. Node's own `recursive` never ends on a file
+ * system that takes no folders, such as /proc.
  *
  * @throws Failure `storage` with a sentence.
  */
@@ -44,7 +44,7 @@ export function syncFolder(folder: string): void {
   try {
     file = openSync(folder, "r");
   } catch (cause) {
-    // It may be written, and not read.
+    // A folder may be writable and not readable.
     if (errorCode(cause) === "EACCES") return;
     throw cause;
   }

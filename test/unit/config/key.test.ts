@@ -109,8 +109,8 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     ["a blank inside", `${SECRET} x`, "contains blanks or line breaks"],
     ["two lines", `${SECRET}\nx`, "contains blanks or line breaks"],
     ["a byte order mark", `\ufeff${SECRET}`, "contains blanks or line breaks"],
-    ["a control character", `${SECRET}\u0007`, "holds characters that no key has"],
-    ["a damaged character", `${SECRET}\ufffd`, "holds characters that no key has"],
+    ["a control character", `${SECRET}\u0007`, "contains characters that no key can have"],
+    ["a damaged character", `${SECRET}\ufffd`, "contains characters that no key can have"],
   ])("variable: %s", async (_name, value, message) => {
     const failure = await failureOf(read(variable, { A_KEY: value }));
     expect(failure.code).toBe("authentication-failed");

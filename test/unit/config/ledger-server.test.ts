@@ -107,8 +107,8 @@ const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [`postgres://u:${SECRET}@h:port/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h`, "names no database"],
   [`postgres://u:${SECRET}%@h/d`, "has a %-escape that can't be decoded"],
-  [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that doesn't decide whether TLS is used"],
-  [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert; NODE_EXTRA_CA_CERTS names authorities"],
+  [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that leaves TLS open"],
+  [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert; NODE_EXTRA_CA_CERTS adds certificate authorities"],
 ];
 
 test.each(REFUSED)("the URL %s is refused", async (url, why) => {
@@ -135,7 +135,7 @@ const CONFIGS: readonly (readonly [text: string, problem: string])[] = [
   [live("ledger: {postgres: {url: {env: TICKETS_A}, schema: pg_own}}"), "schema: needs a name of at most 63"],
   [
     "environments: {sandbox: {ledger: {postgres: {url: {env: TICKETS_A}}}}}",
-    "the sandbox keeps its ledger on this machine",
+    "the sandbox always keeps its ledger in a file",
   ],
   [
     live("ledger: {postgres: {url: {env: HOME_SECRET}}}"),
