@@ -48,16 +48,6 @@ const SENT_AT_ONCE = 20_000;
 
 const isOfEvent = (subject: string): boolean => subject.startsWith("e:");
 
-export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judge> {
-  const judged = new Judge(store, read, options);
-  for (const groups of bySubject(store)) {
-    await judged.subjects(groups);
-    options.signal.throwIfAborted();
-  }
-  judged.end();
-  return judged;
-}
-
 /** Another id that is written almost like one of this input. */
 interface Near {
   readonly subject: string;
@@ -120,7 +110,7 @@ function itemOf(stored: Stored): Item {
   };
 }
 
-class Judge {
+export class Judge {
   /** By what the rows of an input are read as. */
   readonly recognised = new Map<string, Recognised>();
   readonly #events: Events;
@@ -157,8 +147,19 @@ class Judge {
     return span;
   }
 
+  /** Judges all actions of the plan, subject by subject. */
+  async judgeAll(): Promise<void> {
+    for (const groups of bySubject(this.#store)) {
+      await this.#judge(groups);
+      this.#options.signal.throwIfAborted();
+    }
+    this.#writeSent();
+    if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
+    this.#reportMissedEvents();
+  }
+
   /** Judges some subjects, all of events, or all of tickets. */
-  async subjects(groups: readonly Group[]): Promise<void> {
+  async #judge(groups: readonly Group[]): Promise<void> {
     const subjects = groups.map(([{ subject }]) => subject);
     const known = await this.#known(subjects);
     await this.#learnEvents(groups, known);
@@ -284,11 +285,9 @@ class Judge {
     this.#store.run("UPDATE OR FAIL action SET verdict = 'sent' WHERE seq IN (SELECT value FROM json_each(?))", sent);
   }
 
-  /** All was judged. One problem for each event that is not registered, or may have been elsewhere. */
-  end(): void {
-    this.#writeSent();
-    const { mode, environment } = this.#options;
-    if (mode === "resend") this.#store.run(ASKED_ALONE);
+  /** One problem for each event that is not registered, or may have been elsewhere. */
+  #reportMissedEvents(): void {
+    const { environment } = this.#options;
     const severity = this.#read.problems.severityOf("event-not-registered");
     for (const event of severity === "off" ? [] : this.#events.missed()) {
       const { row = 0, place = 0 } = event.missedAt ?? {};

@@ -8,8 +8,8 @@ import { keptRow } from "../read/row.ts";
 import { actionsByKey, bodiesOf, type ChunkLimits, cutChunks, type Sorting } from "./chunks.ts";
 import { guardNotes, reportStrange } from "./guard.ts";
 import type { Held } from "./held.ts";
-import { type JudgeOptions, judgeActions } from "./judge.ts";
-import { type RowsOptions, readRows } from "./rows.ts";
+import { Judge, type JudgeOptions } from "./judge.ts";
+import { Rows, type RowsOptions } from "./rows.ts";
 import type { ReadInput, RowsRead } from "./rows-read.ts";
 import { Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
@@ -93,47 +93,45 @@ export interface Plan extends Disposable {
 
 /** Makes a plan: `validate` walks the same way without a ledger. The inputs are not needed any more after it resolves. */
 export async function makePlan(options: PlanOptions): Promise<Plan> {
+  const { order, mode } = options;
+  const at = options.now();
+  const now = Math.floor(at.getTime() / 1000);
   const store = new Store();
   try {
-    return { ...(await planIn(store, options)), [Symbol.dispose]: () => store[Symbol.dispose]() };
+    const read = await new Rows(store, { ...options, now, isByTime: order === "time" }).readAll();
+    if (read.hasPositions || order === "time") {
+      const { orderByPosition, orderByTime } = await import("./order.ts");
+      if (read.hasPositions) orderByPosition(store);
+      if (order === "time") orderByTime(store);
+    }
+    const judge = new Judge(store, read, options);
+    await judge.judgeAll();
+    const isWhole = mode === "judge" && !read.isCut;
+    if (isWhole) reportStrange(judge.recognised, read);
+    // Loaded only where there is need: most nights there is none.
+    const held = judge.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
+    const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
+    const sorting: Sorting =
+      lanes > 1 ? "stage, lane, place" : order === "input" && !read.hasPositions ? "action.seq" : "place";
+    const { inputs, skipReasons, skipped, invalid, isUnfit } = read;
+    const mapped = read.read - skipped - invalid - held.rows;
+    return {
+      ...{ inputs, rows: { read: read.read, mapped, skipped, invalid, held: held.rows } },
+      ...{ ...countActions(store), skipReasons, held, lanes },
+      ...{ isUnfit, isRefused: isUnfit || invalid > allowedRows(options.maxInvalid, read.read) },
+      guard: guardNotes(judge.recognised, read, isWhole ? at.toISOString() : undefined),
+      chunks: (limits) => cutChunks(store, sorting, limits, read.runs),
+      bodies: () => bodiesOf(store, sorting),
+      byKey: () => actionsByKey(store),
+      notSent: () => rowsNotSent(store, read),
+      corrected: () => correctedIn(store),
+      verdicts: () => store.all(VERDICTS),
+      [Symbol.dispose]: () => store[Symbol.dispose](),
+    };
   } catch (cause) {
     store[Symbol.dispose]();
     throw cause;
   }
-}
-
-async function planIn(store: Store, options: PlanOptions): Promise<Omit<Plan, typeof Symbol.dispose>> {
-  const { order, mode } = options;
-  const at = options.now();
-  const now = Math.floor(at.getTime() / 1000);
-  const read = await readRows(store, { ...options, now, isByTime: order === "time" });
-  if (read.hasPositions || order === "time") {
-    const { orderByPosition, orderByTime } = await import("./order.ts");
-    if (read.hasPositions) orderByPosition(store);
-    if (order === "time") orderByTime(store);
-  }
-  const judged = await judgeActions(store, read, options);
-  const isWhole = mode === "judge" && !read.isCut;
-  if (isWhole) reportStrange(judged.recognised, read);
-  // Loaded only where there is need: most nights there is none.
-  const held = judged.isAnyHeld ? (await import("./held.ts")).spreadHeld(store, read) : NOTHING_HELD;
-  const lanes = options.lanes > 1 ? (await import("./lanes.ts")).spreadOverLanes(store, options.lanes) : 1;
-  const sorting: Sorting =
-    lanes > 1 ? "stage, lane, place" : order === "input" && !read.hasPositions ? "action.seq" : "place";
-  const { inputs, skipReasons, skipped, invalid, isUnfit } = read;
-  const mapped = read.read - skipped - invalid - held.rows;
-  return {
-    ...{ inputs, rows: { read: read.read, mapped, skipped, invalid, held: held.rows } },
-    ...{ ...countActions(store), skipReasons, held, lanes },
-    ...{ isUnfit, isRefused: isUnfit || invalid > allowedRows(options.maxInvalid, read.read) },
-    guard: guardNotes(judged.recognised, read, isWhole ? at.toISOString() : undefined),
-    chunks: (limits) => cutChunks(store, sorting, limits, read.runs),
-    bodies: () => bodiesOf(store, sorting),
-    byKey: () => actionsByKey(store),
-    notSent: () => rowsNotSent(store, read),
-    corrected: () => correctedIn(store),
-    verdicts: () => store.all(VERDICTS),
-  };
 }
 
 const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };

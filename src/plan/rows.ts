@@ -47,13 +47,6 @@ export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">
   readonly signal: AbortSignal;
 }
 
-/** Reads, maps and checks every row of every file, and stores what they give. */
-export async function readRows(store: Store, options: RowsOptions): Promise<RowsRead> {
-  const rows = new Rows(store, options);
-  for (const [number, file] of options.files.entries()) await rows.addFile(number, file);
-  return rows.read;
-}
-
 /** A file while it is read. */
 interface Open {
   readonly number: number;
@@ -71,7 +64,7 @@ interface Known extends Unusual {
   accepted: readonly Corrected[];
 }
 
-class Rows {
+export class Rows {
   readonly read: RowsRead;
   readonly #options: RowsOptions;
   readonly #apart = keepRejectsApart();
@@ -82,7 +75,13 @@ class Rows {
     this.read = new RowsRead(store, options);
   }
 
-  async addFile(number: number, file: InputFile): Promise<void> {
+  /** Reads, maps and checks every row of every file, and stores what they give. */
+  async readAll(): Promise<RowsRead> {
+    for (const [number, file] of this.#options.files.entries()) await this.#addFile(number, file);
+    return this.read;
+  }
+
+  async #addFile(number: number, file: InputFile): Promise<void> {
     const { openingOf, readingOf, onUnderstood } = this.#options;
     await using input = await openInput(file, openingOf(file));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
