@@ -45,7 +45,7 @@ const inParts = {
  */
 const FILES = {
   start: ["text", "cli/version", "failure"],
-  common: [...["actions/actions", "actions/fields", "actions/rejects-columns", "actions/json"]],
+  common: [...["actions/actions", "actions/fields", "read/rejects-columns", "actions/json"]],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],
   look: ["plan/look", "read/input", "map/create-mapper"],

@@ -6,14 +6,19 @@ import type { Command } from "commander";
 import { ACTION_NAMES, actionSpec } from "../src/actions/actions.ts";
 import { U64_MAX } from "../src/actions/exact-number.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, fieldSpec } from "../src/actions/fields.ts";
-import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import type { JsonSchema } from "../src/actions/schemas.ts";
-import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
 import { LOG_EVENTS } from "../src/commands/reporter.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
-import { MAPPING_RULES } from "../src/map/rules.ts";
-import { PLAN_RULES } from "../src/plan/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
+import {
+  ACTION_RULES,
+  CROSS_ACTION_RULES,
+  INPUT_RULES,
+  LIKELY_RULES,
+  MAPPING_RULES,
+  PLAN_RULES,
+  READER_RULES,
+  type Rule,
+} from "../src/rules.ts";
 import { configJsonSchema } from "./config-schema.ts";
 import { programToRead } from "./man.ts";
 import { payloadJsonSchema, promisesJsonSchema } from "./schemas.ts";

@@ -5,10 +5,8 @@ import { ExactNumber } from "./exact-number.ts";
 import { type FieldName, fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, quote } from "./json.ts";
 import { faultIn, KINDS, type TextFault } from "./kinds.ts";
-import type { Problem } from "./problem.ts";
-import type { Fault } from "./rules.ts";
-import { instantIn } from "./times.ts";
-import { zoneOf } from "./zones.ts";
+import type { Fault, Problem } from "./problem.ts";
+import { instantIn, zoneOf } from "./times.ts";
 
 /** What a draft holds of one field, or under a key that is no field's. */
 export interface Given {

@@ -6,8 +6,8 @@
  * in the actions that take it.
  */
 
+import type { ActionRule } from "../rules.ts";
 import type { ExactNumber } from "./exact-number.ts";
-import type { ActionRule } from "./rules.ts";
 
 /** A value of each kind of field. kinds.ts says how each is read and checked. */
 interface ValueOfKind {

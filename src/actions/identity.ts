@@ -6,8 +6,7 @@ import { type Draft, type Given, jsonIn } from "./draft.ts";
 import { FIELD_NAMES, fieldSpec, recordOf } from "./fields.ts";
 import { quote } from "./json.ts";
 import { KINDS } from "./kinds.ts";
-import { plainMark } from "./marks.ts";
-import { withoutNul } from "./nul.ts";
+import { plainMark, withoutNul } from "./marks.ts";
 
 /** What the plan and the ledger know an action by. */
 export interface Identity {

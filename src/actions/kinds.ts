@@ -6,12 +6,13 @@
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { ActionRule } from "../rules.ts";
 import { COMMON_CURRENCIES, CURRENCY_CODES, isCurrency, isWithdrawnCurrency } from "./currencies.ts";
 import { ExactNumber, readDecimal, readDigits, typeName, U64_MAX } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, type FieldValue, fieldSpec, recordOf } from "./fields.ts";
 import { METADATA } from "./metadata.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionRule, Fault } from "./rules.ts";
+import type { Fault } from "./problem.ts";
 import { BEFORE_1970, readIso, TIME_FAULTS, type ToInstant } from "./times.ts";
 
 /** Rules of texts that no value of JSON breaks. */

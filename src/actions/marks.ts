@@ -1,7 +1,6 @@
 /** What subjects and marks say by themselves (docs/guarantees.md, "What counts as already sent"). */
 
 import { type ActionName, actionSpec } from "./actions.ts";
-import { withoutNul } from "./nul.ts";
 
 /** Whether the service would probably refuse it a second time: there is but one of its kind. It would take others again. */
 export function isOnce(kind: ActionName): boolean {
@@ -53,3 +52,23 @@ export function formOf(subject: string): string {
     .replace(/[\p{Pd}\u2212]/gu, "-");
   return `${subject.slice(0, 2)}${folded.replace(DECIMALS, "$1").replace(/^0+(?=\d+$)/, "")}`;
 }
+
+// ---- as any database holds them ----
+
+/** The characters, not their escapes. */
+const [NUL, MARK, STX] = [String.fromCharCode(0), String.fromCharCode(1), String.fromCharCode(2)];
+
+/**
+ * PostgreSQL holds no text with the character U+0000, SQLite's of Node 22 reads a text only up to it, and an id may have one. So
+ * each U+0000 and U+0001 is written as two characters. Texts keep their order, and those that have neither, which is nearly all, stay as they are.
+ */
+export const withoutNul = (text: string): string =>
+  text.includes(NUL) || text.includes(MARK)
+    ? text.replaceAll(MARK, `${MARK}${STX}`).replaceAll(NUL, `${MARK}${MARK}`)
+    : text;
+
+const WRITTEN = new RegExp(`${MARK}([${MARK}${STX}])`, "g");
+
+/** What `withoutNul` was given. */
+export const withNul = (text: string): string =>
+  text.replace(WRITTEN, (_pair, second) => (second === STX ? MARK : NUL));

@@ -3,7 +3,7 @@
 import { ExactNumber, isJsonObject, typeName } from "./exact-number.ts";
 import type { MetadataAttribute } from "./fields.ts";
 import { parseJson, surveyJson } from "./json.ts";
-import type { Fault } from "./rules.ts";
+import type { Fault } from "./problem.ts";
 
 const LIST = {
   type: "array",

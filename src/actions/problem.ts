@@ -1,8 +1,16 @@
+import type { ActionRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
 import { unpackedName } from "./file-names.ts";
 
-export const SEVERITIES = ["off", "warn", "error"] as const;
-export type Severity = (typeof SEVERITIES)[number];
+/** Why a text or a value is none of its field. */
+export interface Fault<Rule extends string = ActionRule> {
+  readonly rule: Rule;
+  /** JSON pointer inside the value; absent for the value itself. */
+  readonly inside?: string;
+  /** The end of a sentence that begins with the field. */
+  readonly what: string;
+  readonly hint: string;
+}
 
 /** Where a row stands in the input. */
 export interface SourceLine {
@@ -40,6 +48,13 @@ export const about = (field: string, value: string) => ({ field, pointer: `/data
 /** A problem with its place in an input file and its severity after the config's `rules`. */
 export interface PlacedProblem extends Problem, SourceLine {
   readonly severity: "warn" | "error";
+}
+
+/** A problem about a whole file, with the line of the first row that shows it. */
+export interface FileProblem extends Problem {
+  readonly line?: number;
+  /** It means nothing where only the first rows were read. */
+  readonly isOfAllRows?: true;
 }
 
 const isArray = (source: string): boolean => /\.json$/i.test(unpackedName(source));

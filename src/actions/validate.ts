@@ -1,12 +1,18 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
+import type { ActionRule } from "../rules.ts";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
 import { type Draft, draftOf, type Given, givenValue } from "./draft.ts";
 import { isJsonObject, typeName } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, isFieldName, recordOf, relaxingRule } from "./fields.ts";
 import { escapePointer } from "./json.ts";
 import { nearest } from "./nearest.ts";
-import type { ActionProblem, Fault } from "./rules.ts";
+import type { Fault, Problem } from "./problem.ts";
+
+/** A problem of `validateItem`. */
+export interface ActionProblem extends Problem {
+  readonly rule: ActionRule;
+}
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionProblem[] = Object.freeze([]);

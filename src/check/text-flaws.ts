@@ -3,10 +3,19 @@
 import { type Given, givenValue } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldKind, fieldSpec } from "../actions/fields.ts";
 import { isUsualUrl } from "../actions/kinds.ts";
-import { FORMULA_ERROR, isUsualId, mangled, NO_VALUE, PLACEHOLDER, whole } from "../actions/mangled.ts";
+import {
+  CODINGS,
+  type Coding,
+  decodeMarkup,
+  FORMULA_ERROR,
+  isUsualId,
+  mangled,
+  NO_VALUE,
+  PLACEHOLDER,
+  whole,
+} from "../actions/mangled.ts";
 import { textsOfAttributes } from "../actions/metadata.ts";
 import { cleanText, quoted } from "../text.ts";
-import { markupIn } from "./markup.ts";
 
 export interface Flaw {
   readonly rule: "id-looks-mangled" | "text-looks-damaged" | "control-character" | "url-with-login";
@@ -114,6 +123,44 @@ const otherAlphabet: Find = (text) => {
     ? undefined
     : damaged(`holds ${found}, as another alphabet that was read in another encoding`, ENCODING);
 };
+
+/** In a text, not in an address. */
+const PERCENT = /^(?!.*:\/\/).*(?:%20|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f]%[89ab][\da-f]%[89ab][\da-f])/is;
+
+export interface Markup {
+  /** The characters that show it. */
+  readonly found: string;
+  readonly decoded: string;
+  /** All that decode it; none for percents, which no step decodes. */
+  readonly codings: readonly Coding[];
+}
+
+/** The first trace of markup in a text for people; undefined in most. */
+export function markupIn(text: string): Markup | undefined {
+  if (!/[&<\\%]/.test(text)) return undefined;
+  let decoded = text;
+  const codings = CODINGS.filter((coding) => {
+    const before = decoded;
+    decoded = decodeMarkup(before, coding);
+    return decoded !== before;
+  });
+  const [first] = codings;
+  if (first !== undefined) {
+    const [found = ""] = (first === "html" ? /&(?:#\w+;?|\w+;)|<[^>]*>/ : /\\(?:u\w{4}|.)/).exec(text) ?? [];
+    return { found, decoded, codings };
+  }
+  // An address is written with percents.
+  const [, found] = PERCENT.test(text) ? (/(%[\da-f]{2})/i.exec(text) ?? []) : [];
+  return found === undefined ? undefined : { found, decoded: decodedPercents(text), codings: [] };
+}
+
+function decodedPercents(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** Markup in what becomes public, with the text that is meant. */
 const markup: Find = (text) => {

@@ -3,7 +3,7 @@
 import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
-import { withoutNul } from "../actions/nul.ts";
+import { withoutNul } from "../actions/marks.ts";
 import { placeText } from "../actions/problem.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";

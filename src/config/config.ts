@@ -2,9 +2,9 @@
 
 import { dirname, resolve } from "node:path";
 import { nearest } from "../actions/nearest.ts";
-import type { Severity } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import type { DeepReadonly, SourceConfig } from "../map/source.ts";
+import type { Severity } from "../rules.ts";
 import { cleanText, displayPath, quoted } from "../text.ts";
 import {
   type ConfigDocument,

@@ -1,9 +1,9 @@
 /** The table of an environment's settings, from which schema, values, `tickets env` and the docs derive; and the schema of a config. */
 
 import * as z from "zod";
-import { SEVERITIES } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import { type DeepReadonly, needs, oneOf, sourceSchema, textValue } from "../map/source.ts";
+import { SEVERITIES } from "../rules.ts";
 import { parseBaseUrl, parseDuration } from "./values.ts";
 
 export const ENVIRONMENT_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;

@@ -3,7 +3,7 @@
 import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { withNul } from "../actions/nul.ts";
+import { withNul } from "../actions/marks.ts";
 import { ServerError, toServerError } from "./postgres-failures.ts";
 import type { Value } from "./sql.ts";
 

@@ -11,7 +11,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { withoutNul } from "../actions/nul.ts";
+import { withoutNul } from "../actions/marks.ts";
 import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, scalar, type Writer } from "./database.ts";
 import { type LockHolder, type LockOptions, untilTaken } from "./lock.ts";

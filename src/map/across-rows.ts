@@ -3,9 +3,9 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import type { FieldName } from "../actions/fields.ts";
-import { placeText } from "../actions/problem.ts";
+import { type FileProblem, placeText } from "../actions/problem.ts";
+import type { MappingRule } from "../rules.ts";
 import { number, quoted } from "../text.ts";
-import type { FileProblem, MappingRule } from "./rules.ts";
 
 interface Said {
   readonly value: string;

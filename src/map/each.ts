@@ -2,11 +2,11 @@
 
 import { typeName } from "../actions/exact-number.ts";
 import type { Problem } from "../actions/problem.ts";
+import type { MappingRule } from "../rules.ts";
 import { JsonKeys, leafAt } from "./json-rows.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
 import { compilePattern, type Matches } from "./pattern.ts";
-import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";

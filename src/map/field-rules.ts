@@ -7,12 +7,11 @@ import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts"
 import { parseJson, quote } from "../actions/json.ts";
 import { mangled } from "../actions/mangled.ts";
 import type { Problem } from "../actions/problem.ts";
-import { ACTION_RULES } from "../actions/rules.ts";
+import { ACTION_RULES, type MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
 import { type NamedFile, refuseFixedDate } from "./file-date.ts";
 import { looseNumber } from "./json-rows.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
 import { constantOf } from "./template.ts";

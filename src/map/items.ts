@@ -3,8 +3,8 @@
 import { isActionName } from "../actions/actions.ts";
 import { type Draft, draftOf } from "../actions/draft.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
-import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import { validateItem } from "../actions/validate.ts";
+import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../read/rejects-columns.ts";
 import type { Mapped } from "./mapper.ts";
 
 type Value = Readonly<Record<string, unknown>>;

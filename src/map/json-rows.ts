@@ -5,11 +5,11 @@
 
 import { ExactNumber, isJsonObject, typeName } from "../actions/exact-number.ts";
 import type { FieldName } from "../actions/fields.ts";
-import type { Problem } from "../actions/problem.ts";
+import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
+import type { MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
 import { quote } from "./mapping-error.ts";
-import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { Aliases } from "./table-columns.ts";
 

@@ -1,7 +1,7 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
+import type { MappingRule } from "../rules.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
 import { type Names, type Read, Scope } from "./scope.ts";
 import type { LookupConfig } from "./source.ts";
 import { TableColumns, unguarded } from "./table-columns.ts";

@@ -2,9 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
-import type { Problem } from "../actions/problem.ts";
+import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
-import type { FileProblem } from "./rules.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {

@@ -4,8 +4,8 @@ import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } fr
 import { compileField, type ReadField } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
-import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
+import { OWN_COLUMNS } from "../read/rejects-columns.ts";
 import type { Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import type { NamedSource } from "./source.ts";

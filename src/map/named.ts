@@ -7,6 +7,7 @@ import { type FieldName, fieldSpec } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import type { CellsRow, Row } from "../read/row.ts";
+import type { MappingRule } from "../rules.ts";
 import { guessDraft, isItem, mapItem } from "./items.ts";
 import { isLoose, looseNumber, withExactNumbers } from "./json-rows.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
@@ -22,7 +23,6 @@ import {
   refuseHeader,
   understandingOf,
 } from "./named-columns.ts";
-import type { MappingRule } from "./rules.ts";
 import { unguarded } from "./table-columns.ts";
 import { refuseTotals } from "./totals.ts";
 

@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES } from "../actions/fields.ts";
-import { showRejects } from "../actions/rejects-columns.ts";
+import { showRejects } from "../read/rejects-columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { compileFieldRule, type FieldContext, type FieldRule } from "./field-rules.ts";
 import type { NamedFile } from "./file-date.ts";

@@ -10,7 +10,7 @@
 
 import { hash } from "node:crypto";
 import { parseVerbatim } from "../actions/json.ts";
-import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import { OWN_COLUMNS } from "../read/rejects-columns.ts";
 import type { Row } from "../read/row.ts";
 
 export type RowDigester = ReturnType<typeof createRowDigester>;

@@ -3,8 +3,9 @@
 import type { ActionName } from "../actions/actions.ts";
 import { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES } from "../actions/fields.ts";
-import type { Problem } from "../actions/problem.ts";
+import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
+import type { MappingRule } from "../rules.ts";
 import { Events, OneTicketWatch } from "./across-rows.ts";
 import type { Each } from "./each.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
@@ -12,7 +13,6 @@ import { JsonKeys, withExactNumbers } from "./json-rows.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { publicName } from "./named-columns.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
-import type { FileProblem, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
 import { unguarded } from "./table-columns.ts";
 import { refuseTotals } from "./totals.ts";

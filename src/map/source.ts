@@ -6,8 +6,8 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
-import { CODINGS } from "../actions/markup.ts";
-import { zoneFault } from "../actions/zones.ts";
+import { CODINGS } from "../actions/mangled.ts";
+import { zoneFault } from "../actions/times.ts";
 import { DECIMAL_MARKS, GROUP_MARKS, REMAINDERS } from "./amount.ts";
 import { compilePattern } from "./pattern.ts";
 

@@ -1,9 +1,10 @@
 /** Columns of a table by their names. */
 
 import { nearest } from "../actions/nearest.ts";
-import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import type { FileProblem } from "../actions/problem.ts";
+import { OWN_COLUMNS } from "../read/rejects-columns.ts";
+import type { MappingRule } from "../rules.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
-import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { ColumnAliases, SourceConfig } from "./source.ts";
 

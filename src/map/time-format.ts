@@ -9,8 +9,8 @@ import {
   readIso,
   type TimeFault,
   type ToInstant,
+  zoneOf,
 } from "../actions/times.ts";
-import { zoneOf } from "../actions/zones.ts";
 import { calendarNumber } from "./calendar-names.ts";
 import { latinDigits } from "./latin-digits.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";

@@ -2,9 +2,9 @@
 
 import { fold } from "../actions/nearest.ts";
 import type { Row } from "../read/row.ts";
+import type { MappingRule } from "../rules.ts";
 import { quoted } from "../text.ts";
 import type { Mapped } from "./mapper.ts";
-import type { MappingRule } from "./rules.ts";
 
 /** What the row gives, or the problem that it calls itself a sum. The first cell of a table is wanted for it. */
 export function refuseTotals(row: Row, mapped: Mapped): Mapped {

@@ -1,10 +1,10 @@
 /** Counts the values that decide what a row gives, and reports those that the source does not name. */
 
 import { foldSpelling } from "../actions/nearest.ts";
-import { lineText } from "../actions/problem.ts";
+import { type FileProblem, lineText } from "../actions/problem.ts";
+import type { MappingRule } from "../rules.ts";
 import { andMore, cleanText, quoted } from "../text.ts";
 import { digestHex } from "./row-digest.ts";
-import type { FileProblem, MappingRule } from "./rules.ts";
 import type { Read, Scope } from "./scope.ts";
 
 /** A column whose values decide, and what the source says about them. */

@@ -1,13 +1,12 @@
 /** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
-import { NO_TIME } from "../actions/mangled.ts";
-import { decodeMarkup } from "../actions/markup.ts";
+import { decodeMarkup, NO_TIME } from "../actions/mangled.ts";
 import { nearest } from "../actions/nearest.ts";
 import { BEFORE_1970, TIME_FAULTS } from "../actions/times.ts";
+import type { MappingRule } from "../rules.ts";
 import { compileAmount, divideAmount } from "./amount.ts";
 import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { listed, MappingError, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { isList, type TraitRules, type ValueRule, type ValueSteps } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";

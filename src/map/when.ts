@@ -1,9 +1,9 @@
 /** Conditions of rows, and why a row that meets none gives nothing. */
 
+import type { MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
 import { amountsIn } from "./likely-formats.ts";
 import type { RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { type Condition, type ConditionMap, isList, type SourceConfig, type WhenConfig } from "./source.ts";
 import { compileColumn, compileTemplate, constantOf, namesIn } from "./template.ts";

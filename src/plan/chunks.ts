@@ -2,8 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { NO_RUN } from "../actions/rejects-columns.ts";
 import type { NewAction, NewChunk, Origin } from "../ledger/ledger.ts";
+import { NO_RUN } from "../read/rejects-columns.ts";
 import type { Store } from "./store.ts";
 
 export interface ChunkLimits {

@@ -4,17 +4,16 @@ import { type Action, type ActionName, actionSpec } from "../actions/actions.ts"
 import { type Draft, itemOf } from "../actions/draft.ts";
 import { isFieldName } from "../actions/fields.ts";
 import { identityOf } from "../actions/identity.ts";
-import { withoutNul } from "../actions/nul.ts";
-import type { Problem, Severity } from "../actions/problem.ts";
-import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
+import { withoutNul } from "../actions/marks.ts";
+import type { FileProblem, Problem } from "../actions/problem.ts";
 import { checkDraft } from "../check/check-draft.ts";
-import { severityIn } from "../check/rules.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
-import type { FileProblem } from "../map/rules.ts";
 import { problemsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
+import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../read/rejects-columns.ts";
 import { keptText, type Row } from "../read/row.ts";
+import { type Severity, severityIn } from "../rules.ts";
 import { PublicValues } from "./public-values.ts";
 
 /** What the rows of a file are looked at with. */

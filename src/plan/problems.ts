@@ -1,7 +1,8 @@
 /** What is found of rows and files: counted in full and kept up to a cap, so that memory does not grow with a bad file. */
 
 import { hash } from "node:crypto";
-import type { PlacedProblem, Problem, Severity, SourceLine } from "../actions/problem.ts";
+import type { PlacedProblem, Problem, SourceLine } from "../actions/problem.ts";
+import type { Severity } from "../rules.ts";
 
 /** What was found of one rule and field: how often, and the first example. */
 export interface Tally {

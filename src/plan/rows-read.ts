@@ -2,12 +2,12 @@
 
 import { type Action, actionSpec } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { baseOf, formOf } from "../actions/marks.ts";
-import { withoutNul } from "../actions/nul.ts";
-import type { Problem, Severity, SourceLine } from "../actions/problem.ts";
-import { NO_RUN } from "../actions/rejects-columns.ts";
+import { baseOf, formOf, withoutNul } from "../actions/marks.ts";
+import type { Problem, SourceLine } from "../actions/problem.ts";
 import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
 import type { Input } from "../read/input.ts";
+import { NO_RUN } from "../read/rejects-columns.ts";
+import type { Severity } from "../rules.ts";
 import type { LookedAction } from "./look.ts";
 import type { Made } from "./made.ts";
 import type { Problems } from "./problems.ts";

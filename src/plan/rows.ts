@@ -2,14 +2,13 @@
 
 import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
-import type { Problem } from "../actions/problem.ts";
-import { showRejects } from "../actions/rejects-columns.ts";
+import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
-import type { FileProblem } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
+import { showRejects } from "../read/rejects-columns.ts";
 import type { Row } from "../read/row.ts";
 import { mappingChanged } from "./guard.ts";
 import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";

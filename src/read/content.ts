@@ -1,11 +1,11 @@
 /** Problems about an input as a whole: it is empty, it is read in a wrong encoding, or its last line may be cut off. */
 
 import type { Problem } from "../actions/problem.ts";
+import type { InputRule } from "../rules.ts";
 import { count, number, quoted } from "../text.ts";
 import { decodeForMessage } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
 import type { Input } from "./input.ts";
-import type { InputRule } from "./rules.ts";
 
 export type ContentProblem = Problem & { readonly rule: InputRule; readonly line?: number };
 

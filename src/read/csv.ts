@@ -1,9 +1,9 @@
 /** Tables: their header, and each record as a row. */
 
 import { fold } from "../actions/nearest.ts";
-import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
 import { cellCountRow, faultRow, headerAgainRow, holdsRows } from "./csv-problems.ts";
 import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
+import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
 import {
   CellsRow,
   fitted,

@@ -1,7 +1,6 @@
 /** An opened input: what is known of it from its first bytes, and its rows. */
 
 import { setImmediate } from "node:timers/promises";
-import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import type { CsvOptions } from "./csv.ts";
@@ -9,6 +8,7 @@ import { bomEncoding, decodeForMessage, resolveEncoding, toUtf8, Utf8Watch } fro
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
+import { showRejects } from "./rejects-columns.ts";
 import { type Row, type RowParser, RowReader, type UnevenRows } from "./row.ts";
 import { EMPTY } from "./row-bytes.ts";
 

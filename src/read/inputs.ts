@@ -4,7 +4,6 @@ import { basename, isAbsolute, join, resolve } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
 import { compressionOf, PACKED_ENDINGS, unpackedName } from "../actions/file-names.ts";
 import { nearest } from "../actions/nearest.ts";
-import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
@@ -12,6 +11,7 @@ import { bomEncoding } from "./encoding.ts";
 import { FORMATS, firstNames } from "./formats.ts";
 import { INPUT_FORMATS, type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { keepRejectsApart, refuseRejects } from "./rejects.ts";
+import { showRejects } from "./rejects-columns.ts";
 
 export interface ResolveOptions {
   /** What relative paths and globs start from (the process's working directory). */

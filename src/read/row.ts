@@ -2,11 +2,11 @@
 
 import { parseJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
-import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
+import type { ReaderRule } from "../rules.ts";
 import { cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
 import { completeLength } from "./encoding.ts";
+import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
 import { EMPTY, lineEndsIn } from "./row-bytes.ts";
-import type { ReaderRule } from "./rules.ts";
 
 /** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
 export type Row = CellsRow | ObjectRow | MalformedRow;

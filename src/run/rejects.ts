@@ -1,10 +1,10 @@
 /** Which rows go into rejects: those that are reported and not sent, and those that a run had rejected or closed unsent. */
 
 import { existsSync } from "node:fs";
-import { NO_RUN, rowKeyText } from "../actions/rejects-columns.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Item, Ledger, Run } from "../ledger/ledger.ts";
 import type { Plan } from "../plan/plan.ts";
+import { NO_RUN, rowKeyText } from "../read/rejects-columns.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { type OpenRow, type RejectsInput, rejectsOf, writeRejects } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";

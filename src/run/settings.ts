@@ -2,7 +2,6 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { allRules } from "../check/rules.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
 import { userStateDirectory } from "../config/files.ts";
@@ -10,18 +9,10 @@ import { twinFailure } from "../config/key.ts";
 import { keepTrust } from "../config/trust.ts";
 import { Failure } from "../failure.ts";
 import { findLedger } from "../ledger/ledger.ts";
-import { MAPPING_RULES } from "../map/rules.ts";
 import { importCommand, resultsCommand, statusCommand } from "../next-command.ts";
-import { PLAN_RULES } from "../plan/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
+import { KNOWN_RULES } from "../rules.ts";
 import { displayPath } from "../text.ts";
 import type { RunContext } from "./context.ts";
-
-/** The rules of all checks. */
-export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES, PLAN_RULES);
-
-/** Ids of all rules, for the config's `rules`. */
-export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);
 
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
 export interface EnvironmentOptions {

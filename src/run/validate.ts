@@ -2,18 +2,18 @@
 
 import { statSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
-import { severityIn, severityTable } from "../check/rules.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
+import { severityIn, severityTable } from "../rules.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
 import { atItsPlace, formOf, type OnRow, readingOf, sourceOf } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
-import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
+import type { SettingsToCheck } from "./settings.ts";
 import { allMarksOf, decidingPlaces, namingPersons, type UnderstoodInput } from "./understood.ts";
 
 /** Flags of every command that reads input. */
@@ -54,7 +54,7 @@ export async function checkInput(
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, { cwd, inputFormat: options.format, signal });
-  const severities = severityTable(config.rules, ALL_RULES);
+  const severities = severityTable(config.rules);
   const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
   const mapping = { ...options, config, problems, signal };
   const total = bytesOf(files);

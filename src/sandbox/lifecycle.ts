@@ -8,8 +8,8 @@ import { randomUUID } from "node:crypto";
 import { type Action, type ActionData, type ActionName, acceptedFields } from "../actions/actions.ts";
 import { fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
-import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
 import { validateItem } from "../actions/validate.ts";
+import { ACTION_RULES, type ActionRule } from "../rules.ts";
 import { isId } from "./item.ts";
 import type { EventRow, State, StoredFields, TicketRow } from "./state.ts";
 

@@ -1,9 +1,9 @@
 /** Promises as lines: one an action whose outcome is known, with what an import needs to know it again. */
 
 import { parseJson } from "../actions/json.ts";
-import { withNul } from "../actions/nul.ts";
-import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/rejects-columns.ts";
+import { withNul } from "../actions/marks.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../read/rejects-columns.ts";
 import { escapeUnseen } from "../text.ts";
 import { csvText } from "./csv.ts";
 

@@ -5,11 +5,10 @@ import { parse } from "csv-parse";
 import { z } from "zod";
 import { isActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { formOf } from "../actions/marks.ts";
-import { withoutNul } from "../actions/nul.ts";
-import { GUARDED_COLUMN, unguardCell } from "../actions/rejects-columns.ts";
+import { formOf, withoutNul } from "../actions/marks.ts";
 import { Failure } from "../failure.ts";
 import type { ImportedLine } from "../ledger/ledger.ts";
+import { GUARDED_COLUMN, unguardCell } from "../read/rejects-columns.ts";
 import { OWN_TABLE } from "./csv.ts";
 import type { PromiseFormat } from "./promises.ts";
 

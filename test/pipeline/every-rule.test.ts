@@ -5,7 +5,7 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { KNOWN_RULES } from "../support/context.ts";
+import { KNOWN_RULES } from "../../src/rules.ts";
 import { fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 /** Its row can't be an action at all: what is wrong is reported under this very rule. */

@@ -12,7 +12,7 @@ import {
 import { CURRENCY_CODES, isWithdrawnCurrency } from "../../src/actions/currencies.ts";
 import { ExactNumber } from "../../src/actions/exact-number.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "../../src/actions/fields.ts";
-import type { ActionRule } from "../../src/actions/rules.ts";
+import type { ActionRule } from "../../src/rules.ts";
 import { webUrl } from "./texts.ts";
 
 export interface ValueOptions {

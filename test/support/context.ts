@@ -32,7 +32,6 @@ import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 import { makeBallast, writeOld } from "./folder.ts";
 
-export { KNOWN_RULES } from "../../src/run/settings.ts";
 export type { Stop } from "../../src/send/stop.ts";
 
 /** A command whose options are left out as flags are on a command line. */

@@ -7,8 +7,8 @@ import { importsOf } from "../support/imports.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The tables of the service, the sandbox, exit codes and the points at which a process may be killed. */
-const OPEN_TO_ALL = /^src\/(?:actions\/|sandbox\/|failure\.ts$|disk\/crash-points\.ts$)/;
+/** The tables of the service and of rules, the sandbox, exit codes and the points at which a process may be killed. */
+const OPEN_TO_ALL = /^src\/(?:actions\/|sandbox\/|(?:failure|rules)\.ts$|disk\/crash-points\.ts$)/;
 
 /** The files of this repository that a file imports, by their paths. */
 function importedBy(path: string): readonly string[] {

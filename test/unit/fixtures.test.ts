@@ -8,16 +8,13 @@ import { BAD_FILES } from "../../scripts/bad-fixtures.ts";
 import { generateFixtures, generateTwins } from "../../scripts/fixtures.ts";
 import { ACTION_NAMES, actionSpec } from "../../src/actions/actions.ts";
 import { parseJson } from "../../src/actions/json.ts";
-import { ACTION_RULES } from "../../src/actions/rules.ts";
-import { CHECK_RULES } from "../../src/check/rules.ts";
-import { PLAN_RULES } from "../../src/plan/rules.ts";
-import { READER_RULES } from "../../src/read/rules.ts";
+import { ACTION_RULES, CROSS_ACTION_RULES, LIKELY_RULES, PLAN_RULES, READER_RULES } from "../../src/rules.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 const generated = generateFixtures();
 
 /** The rules that a file can break by itself; most of the mapping's need a source in the config. */
-const RULES_OF_FILES = { ...READER_RULES, ...ACTION_RULES, ...CHECK_RULES, ...PLAN_RULES };
+const RULES_OF_FILES = { ...READER_RULES, ...ACTION_RULES, ...LIKELY_RULES, ...CROSS_ACTION_RULES, ...PLAN_RULES };
 
 interface TestAction {
   readonly action: string;

@@ -14,6 +14,7 @@ const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 const MAY_IMPORT = {
   failure: [],
   text: [],
+  rules: [],
   "next-command": [],
   actions: [],
   disk: ["actions"],
@@ -39,7 +40,7 @@ const MAY_IMPORT = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** All may import them. */
-const LEAVES = ["failure", "text", "next-command"];
+const LEAVES = ["failure", "text", "rules", "next-command"];
 
 type Layer = keyof typeof MAY_IMPORT;
 

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { ACTION_NAMES, acceptedFields } from "../../../src/actions/actions.ts";
-import { KNOWN_RULES, openField } from "../../support/context.ts";
+import { KNOWN_RULES } from "../../../src/rules.ts";
+import { openField } from "../../support/context.ts";
 
 const VALUES = [7, -1, 1.5, 1e300, true, "x", "", null, [], {}, ["0x1"], { a: 1 }];
 const ITEMS = ACTION_NAMES.flatMap((action) =>

@@ -7,9 +7,8 @@ import { identityOf } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import { faultIn } from "../../../src/actions/kinds.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
-import { ACTION_RULES } from "../../../src/actions/rules.ts";
-
 import { checkDraft } from "../../../src/check/check-draft.ts";
+import { ACTION_RULES } from "../../../src/rules.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
 import { codePoint } from "../../support/texts.ts";
 

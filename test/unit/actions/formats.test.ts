@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ExactNumber, typeName } from "../../../src/actions/exact-number.ts";
 import type { FieldName } from "../../../src/actions/fields.ts";
 import { faultIn, KINDS } from "../../../src/actions/kinds.ts";
-import { ACTION_RULES } from "../../../src/actions/rules.ts";
+import { ACTION_RULES } from "../../../src/rules.ts";
 
 import { webUrl } from "../../support/texts.ts";
 

@@ -4,9 +4,9 @@ import { payloadJsonSchema, promisesJsonSchema } from "../../../scripts/schemas.
 import { ACTION_NAMES, type ActionName, acceptedFields, isActionName } from "../../../src/actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../../../src/actions/exact-number.ts";
 import { parseJson } from "../../../src/actions/json.ts";
-import { ACTION_RULES, type ActionRule } from "../../../src/actions/rules.ts";
 import { actionSchemas, type JsonSchema } from "../../../src/actions/schemas.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
+import { ACTION_RULES, type ActionRule } from "../../../src/rules.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
 
 /** As a reader of the schema and of the JSON gets them. */

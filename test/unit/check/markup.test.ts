@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import { draftOf } from "../../../src/actions/draft.ts";
-import { decodeMarkup } from "../../../src/actions/markup.ts";
+import { decodeMarkup } from "../../../src/actions/mangled.ts";
 import { checkDraft } from "../../../src/check/check-draft.ts";
-import { markupIn } from "../../../src/check/markup.ts";
+import { markupIn } from "../../../src/check/text-flaws.ts";
 
 const rulesOf = (eventName: string) =>
   checkDraft(draftOf("newEvent", { eventId: "E-1", currency: "EUR", eventName }), 0).map(({ rule }) => rule);

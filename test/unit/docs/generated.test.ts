@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { generatedDocs } from "../../../scripts/docs.ts";
-import { KNOWN_RULES } from "../../../src/run/settings.ts";
+import { KNOWN_RULES } from "../../../src/rules.ts";
 
 describe("generated docs", () => {
   const docs = generatedDocs();

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseJson } from "../../../src/actions/json.ts";
-import { MAPPING_RULES } from "../../../src/map/rules.ts";
+import { MAPPING_RULES } from "../../../src/rules.ts";
 import { linksIn, PAGES, readPage } from "../../support/pages.ts";
 import { examplesOf, runRule, runWhole, type WholeExample } from "./mapping-examples.ts";
 

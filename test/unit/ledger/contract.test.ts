@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withNul, withoutNul } from "../../../src/actions/nul.ts";
+import { withNul, withoutNul } from "../../../src/actions/marks.ts";
 import type { Answer, Ledger, Output } from "../../../src/ledger/ledger.ts";
 import {
   at,

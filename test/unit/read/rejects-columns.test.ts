@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseRowKey, rowKeyText } from "../../../src/actions/rejects-columns.ts";
+import { parseRowKey, rowKeyText } from "../../../src/read/rejects-columns.ts";
 
 const DIGEST = "0123456789abcdef0123456789abcdef";
 

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ACTION_RULES } from "../../../src/actions/rules.ts";
-import { allRules, CROSS_ACTION_RULES, LIKELY_RULES } from "../../../src/check/rules.ts";
-import { MAPPING_RULES } from "../../../src/map/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../../../src/read/rules.ts";
+import {
+  ACTION_RULES,
+  ALL_RULES,
+  CROSS_ACTION_RULES,
+  LIKELY_RULES,
+  MAPPING_RULES,
+  READER_RULES,
+} from "../../src/rules.ts";
 
 describe("the rules", () => {
   it("have ids of their own, except where one table borrows a rule of the actions", () => {
@@ -14,7 +18,7 @@ describe("the rules", () => {
   });
 
   it("each have an id, a reason and, where it needs one, an example fit for a table of one line each", () => {
-    for (const [id, { reason, example }] of Object.entries(allRules(MAPPING_RULES, READER_RULES, INPUT_RULES))) {
+    for (const [id, { reason, example }] of Object.entries(ALL_RULES)) {
       expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
       expect(reason).toMatch(/^\S.*\.$/);
       expect(`${reason}${example}`).not.toContain("\n");
