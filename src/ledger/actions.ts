@@ -2,8 +2,19 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { PENDING_STATES } from "./chunks.ts";
-import { type Database, type Reader, select, type Writer } from "./database.ts";
-import { listOf, type Rows, raw, type Sql, sql, type Value, words } from "./sql.ts";
+import {
+  type Database,
+  listOf,
+  type Reader,
+  type Rows,
+  raw,
+  type Sql,
+  select,
+  sql,
+  type Value,
+  type Writer,
+  words,
+} from "./database.ts";
 
 /** An action's identity is its subject, its kind and its mark (src/actions/identity.ts). */
 export interface Identity {

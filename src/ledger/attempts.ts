@@ -6,8 +6,7 @@
 import { EXIT_CODES } from "../failure.ts";
 import { type Chunk, mustPass, pass, selectChunks } from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
-import { first, type Reader, scalar, select, type Writer } from "./database.ts";
-import { assigned, type Sql, sql, words } from "./sql.ts";
+import { assigned, first, type Reader, type Sql, scalar, select, sql, type Writer, words } from "./database.ts";
 
 /** A worker's right to send a lane. The highest fence counts. */
 export interface Claim {

@@ -2,12 +2,24 @@
 
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { elementsOf } from "../actions/json.ts";
+import { elementsOf, parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { type ActionFacts, moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
-import { first, type Reader, scalar, select, type Writer } from "./database.ts";
-import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
+import {
+  assigned,
+  type Columns,
+  first,
+  insertInto,
+  type Reader,
+  raw,
+  type Sql,
+  scalar,
+  select,
+  sql,
+  type Writer,
+  words,
+} from "./database.ts";
 
 /** Where an action of a chunk comes from, and what a promises line carries so that an import knows it again. */
 export interface Origin extends ActionFacts {
@@ -197,6 +209,17 @@ export async function readOutcomes(reader: Reader, run: number, chunk: number): 
   });
   const rows = texts && (unpackJson(texts) as readonly string[]); // by insertChunk
   return { chunk: of, items, rows };
+}
+
+/** The promises that the service gave for a chunk, also in what left a doubt that a person has settled. */
+export async function readPromises(reader: Reader, run: number, chunk: number): Promise<readonly string[]> {
+  const outcomes = await scalar<string>(reader, sql`SELECT outcomes FROM bodies WHERE ${ofChunk(run, chunk)}`);
+  return fromStored(outcomes ?? "[]").flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []);
+}
+
+function promiseIn(response = "{}"): string | undefined {
+  const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
+  return typeof actionPromise === "string" ? actionPromise : undefined;
 }
 
 /** Of all its actions. What was said of a doubt makes way for what a person says; rows that were accepted are not needed any more. */

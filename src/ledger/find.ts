@@ -5,10 +5,9 @@ import { type Identity, type KnownAction, selectActions, selectBySubject } from 
 import { type Attempt, selectAttempts } from "./attempts.ts";
 import { type Item, readBody, readOutcomes } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
-import { type Database, type Reader, select } from "./database.ts";
+import { type Database, type Reader, type Sql, select, sql } from "./database.ts";
 import { type Run, selectRuns } from "./runs.ts";
 import { type Settlement, selectSettlements } from "./settle.ts";
-import { type Sql, sql } from "./sql.ts";
 
 /** An action that was entered, with what became of it and of its chunk. */
 export interface FoundAction

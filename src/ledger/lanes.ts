@@ -5,9 +5,8 @@
 
 import { type Claim, mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
-import { first, type Reader, scalar, select } from "./database.ts";
+import { first, insertInto, type Reader, type Sql, scalar, select, sql, words } from "./database.ts";
 import type { Postgres } from "./postgres.ts";
-import { insertInto, type Sql, sql, words } from "./sql.ts";
 
 export interface OpenLane {
   readonly lane: number;

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { actionMethods } from "./actions.ts";
-import { type Database, first, type Reader } from "./database.ts";
+import { type Database, first, type Reader, sql } from "./database.ts";
 import { findMethods } from "./find.ts";
 import { importMethods } from "./import.ts";
 import { type Workers, workersOf } from "./lanes.ts";
@@ -16,7 +16,6 @@ import { noteMethods } from "./notes.ts";
 import type { ServerOptions } from "./postgres-connection.ts";
 import { runMethods } from "./runs.ts";
 import { settleMethods } from "./settle.ts";
-import { sql } from "./sql.ts";
 import { openSqlite } from "./sqlite.ts";
 import { stepMethods } from "./steps.ts";
 

@@ -2,8 +2,7 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { type Corrected, noteCorrected } from "./actions.ts";
-import { type Database, first, type Reader, select, type Writer } from "./database.ts";
-import { insertInto, listOf, sql, words } from "./sql.ts";
+import { type Database, first, insertInto, listOf, type Reader, select, sql, type Writer, words } from "./database.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

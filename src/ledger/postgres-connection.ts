@@ -4,8 +4,8 @@ import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withNul } from "../actions/marks.ts";
+import type { Value } from "./database.ts";
 import { ServerError, toServerError } from "./postgres-failures.ts";
-import type { Value } from "./sql.ts";
 
 export interface ServerOptions {
   /** Holds a password. Hosts stand with commas between them: the first that takes writes is used. */

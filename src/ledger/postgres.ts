@@ -13,7 +13,20 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withoutNul } from "../actions/marks.ts";
 import { Failure } from "../failure.ts";
-import { type Database, oneAtATime, scalar, type Writer } from "./database.ts";
+import {
+  type Database,
+  insertInto,
+  isRows,
+  oneAtATime,
+  type Rows,
+  raw,
+  type Sql,
+  scalar,
+  sql,
+  textOf,
+  type Value,
+  type Writer,
+} from "./database.ts";
 import { type LockHolder, type LockOptions, untilTaken } from "./lock.ts";
 import {
   type Bound,
@@ -38,7 +51,6 @@ import {
   takenMeanwhile,
 } from "./postgres-failures.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { insertInto, isRows, type Rows, raw, type Sql, sql, textOf, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
 
 const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];

@@ -4,10 +4,25 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions, type NewAction } from "./actions.ts";
 import { HAS_UNWRITTEN, insertChunk, type NewChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
-import { type Database, first, type Reader, scalar, select, type Writer } from "./database.ts";
+import {
+  assigned,
+  type Columns,
+  type Database,
+  every,
+  first,
+  insertInto,
+  listOf,
+  type Reader,
+  raw,
+  type Sql,
+  scalar,
+  select,
+  sql,
+  type Writer,
+  words,
+} from "./database.ts";
 import { type Json, type Learnt, noteLearnt } from "./notes.ts";
 import { type By, noteSettlement } from "./settle.ts";
-import { assigned, type Columns, every, insertInto, listOf, raw, type Sql, sql, words } from "./sql.ts";
 
 export interface RunInput {
   readonly name: string;

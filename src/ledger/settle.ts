@@ -4,8 +4,17 @@ import { overwrites } from "../actions/marks.ts";
 import { deleteActions } from "./actions.ts";
 import { cut, cutOut, type Item, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
-import { type Database, type Reader, scalar, select, type Writer } from "./database.ts";
-import { insertInto, type Sql, sql, words } from "./sql.ts";
+import {
+  type Database,
+  insertInto,
+  type Reader,
+  type Sql,
+  scalar,
+  select,
+  sql,
+  type Writer,
+  words,
+} from "./database.ts";
 
 /** A person's word, or a command's. */
 export interface By {

@@ -4,10 +4,9 @@ import { closeSync, existsSync, lstatSync, openSync, realpathSync, statSync } fr
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { makeFolder } from "../disk/folders.ts";
-import { type Database, oneAtATime, type Writer } from "./database.ts";
+import { type Database, isRows, oneAtATime, type Rows, raw, type Sql, textOf, type Writer } from "./database.ts";
 import { acquireLock, type LockHolder, type LockOptions, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, type Rows, raw, type Sql, textOf } from "./sql.ts";
 import { isConflict, isUnableToWrite, lackOf, storageFailure, storageFailureOf, taken } from "./sqlite-failures.ts";
 import {
   bytesOf,

@@ -25,13 +25,13 @@ import {
   readBody,
   readChunk,
   readOutcomes,
+  readPromises,
   readRequest,
   selectChunks,
   storeOutcomes,
 } from "./chunk-life.ts";
-import type { ChunkState } from "./chunks.ts";
-import type { Database, Writer } from "./database.ts";
-import { every, sql, words } from "./sql.ts";
+import { type ChunkState, DECIDED_STATES } from "./chunks.ts";
+import { type Database, every, sql, type Writer, words } from "./database.ts";
 
 /** What ended, and what is about to leave. */
 interface Step {
@@ -106,6 +106,11 @@ export const stepMethods = (database: Database) => ({
   attempts: (run: number) => selectAttempts(database, sql`attempts.run = ${run}`),
   /** Of one chunk, whatever its state. */
   outcomes: (run: number, chunk: number) => readOutcomes(database, run, chunk),
+  /** All that the service gave for a run, chunk by chunk. Some may be empty, or the same, where a person settled a doubt. */
+  async *promises(run: number): AsyncGenerator<readonly string[]> {
+    const decided = sql`run = ${run} AND state IN ${words(DECIDED_STATES)}`;
+    for (const { chunk } of await selectChunks(database, decided)) yield await readPromises(database, run, chunk);
+  },
 });
 
 /** What becomes of a chunk whose attempt ended. */

@@ -1,12 +1,11 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
-import { parseJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { settleCommand } from "../next-command.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
-import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
+import { openSeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import type { RunContext } from "./context.ts";
@@ -156,7 +155,8 @@ export async function sendFrom(
   const actions = Number(run.actions.new);
   await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
-  using promises = await promisesOf(ledger, run);
+  using promises = openSeenPromises();
+  for await (const given of ledger.promises(run.number)) promises.note(given);
   const before = await ledger.counts(run.number);
   const sent = { ...NOTHING_SENT };
   const sending = {
@@ -170,22 +170,6 @@ export async function sendFrom(
   if (notSent !== before.notSent && ledger.exhausted === undefined)
     await noteInJournal(environment, ledger, run, actions);
   return { stops, ...sent };
-}
-
-/** The promises that earlier commands were given for this run. */
-async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
-  const given = openSeenPromises();
-  for (const { chunk } of await ledger.chunks(run.number, { states: ["answered", "settled"] })) {
-    const { items } = await ledger.outcomes(run.number, chunk);
-    // Beside the promises, those in what left a doubt that a person has settled: they may be empty, or the same.
-    given.note(items.flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []));
-  }
-  return given;
-}
-
-function promiseIn(response = "{}"): string | undefined {
-  const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
-  return typeof actionPromise === "string" ? actionPromise : undefined;
 }
 
 /** Timers of Node hold 31 bits of milliseconds: 24 days. */

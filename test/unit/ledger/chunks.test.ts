@@ -7,8 +7,7 @@ import {
   PENDING_STATES,
   TRANSITIONS,
 } from "../../../src/ledger/chunks.ts";
-import type { Database } from "../../../src/ledger/database.ts";
-import { sql } from "../../../src/ledger/sql.ts";
+import { type Database, sql } from "../../../src/ledger/database.ts";
 import { openSqlite } from "../../../src/ledger/sqlite.ts";
 import { enter, inSqlite, newRun, planned } from "../../support/ledgers.ts";
 
