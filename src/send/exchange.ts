@@ -45,12 +45,12 @@ export interface Route {
   readonly leftMs: (() => number) | undefined;
 }
 
-/** Never throws for what happens on the way. The dispatcher sends it once; it keeps no time. */
-export async function exchange(way: Route, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
-  const { dispatcher, connections, isProxied, signal, leftMs = () => Number.POSITIVE_INFINITY } = way;
-  const timeoutMs = Math.min(way.timeoutMs, Math.max(0, leftMs()));
+/** Never throws for what happens on the route. The dispatcher sends it once; it keeps no time. */
+export async function exchange(route: Route, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
+  const { dispatcher, connections, isProxied, signal, leftMs = () => Number.POSITIVE_INFINITY } = route;
+  const timeoutMs = Math.min(route.timeoutMs, Math.max(0, leftMs()));
   const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-  const { request, isWhole } = inTime(asked, way.leftMs);
+  const { request, isWhole } = inTime(asked, route.leftMs);
   const underWay = new UnderWay(connections, leftMs, isWhole);
   const onAbort = (): void => underWay.giveUp(toError(signal.reason));
   const onUnconnected = (): void => {

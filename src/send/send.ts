@@ -96,7 +96,7 @@ interface Previous {
 export const marginOf = (timeoutMs: number): number => Math.min(10_000, Math.max(2000, timeoutMs / 2));
 
 /** What a lane keeps from chunk to chunk. */
-interface Way extends Sending, Lane {
+interface Sender extends Sending, Lane {
   /** Ends each wait. */
   readonly wake: AbortSignal;
   previous: Previous | undefined;
@@ -111,45 +111,43 @@ interface Way extends Sending, Lane {
  */
 export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
   const wake = AbortSignal.any([sending.stop, sending.halt]);
-  const way = { ...sending, ...lane, wake, previous: undefined, retries: 0, answersBefore: sending.common.answers };
+  const sender = { ...sending, ...lane, wake, previous: undefined, retries: 0, answersBefore: sending.common.answers };
   try {
     for (;;) {
-      const { writing, isUrgent, retry, stop } = await exchangeNext(way);
+      const { writing, retry, stop } = await exchangeNext(sender);
       // The request and its answer are gone by now: lanes that wait for their turn to write hold neither.
       const wrote = await writing;
-      const stored = wrote !== undefined || isUrgent === true ? await store(way) : undefined;
-      const end = wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, retry)));
+      const stored = wrote !== undefined || leavesDoubt(sender) ? await store(sender) : undefined;
+      const end = wrote ?? stored ?? stop ?? (retry && (await waitToRetry(sender, retry)));
       if (end !== undefined) return end;
     }
   } catch (cause) {
     // Whatever broke, an answer that came is stored if it can be.
-    await store(way).catch(() => undefined);
+    await store(sender).catch(() => undefined);
     throw cause;
   }
 }
 
 /** The next chunk, from its intent to its answer. */
-async function exchangeNext(way: Way): Promise<Concluded & { readonly writing?: Writing }> {
-  const next = obstacleOf(way) ?? (await lookAhead(way));
-  if ("kind" in next) return { stop: (await store(way)) ?? next };
-  const { notBefore } = way.common;
-  if (notBefore > performance.now()) return { stop: (await store(way)) ?? (await waitUntil(way, notBefore)) };
+async function exchangeNext(sender: Sender): Promise<Concluded & { readonly writing?: Writing }> {
+  const next = obstacleOf(sender) ?? (await lookAhead(sender));
+  if ("kind" in next) return { stop: (await store(sender)) ?? next };
+  const { notBefore } = sender.common;
+  if (notBefore > performance.now()) return { stop: (await store(sender)) ?? (await waitUntil(sender, notBefore)) };
   const { chunk, body } = next;
   const asked = instant();
-  const { attempt, obstacle, writing } = await intend(way, chunk);
-  if (attempt === undefined) return { writing, stop: obstructed(way, obstacle) };
-  way.happened({ kind: "chunk sent", chunk, attempt });
-  const exchange = await post(way, body, asked);
+  const { attempt, obstacle, writing } = await intend(sender, chunk);
+  if (attempt === undefined) return { writing, stop: obstructed(sender, obstacle) };
+  sender.happened({ kind: "chunk sent", chunk, attempt });
+  const exchange = await post(sender, body, asked);
   crashPoint("answered");
-  const reading = readingOf(way, exchange, body);
+  const reading = readingOf(sender, exchange, body);
   const made = { chunk, attempt, exchange, at: new Date().toISOString() };
-  const { previous, ...concluded } = await noteOutcome(way, made, reading);
-  way.previous = previous;
-  return { writing, ...concluded };
+  return { writing, ...(await noteOutcome(sender, made, reading)) };
 }
 
 /** What an exchange means. An answer that can't be compared with earlier ones is not lost: a person decides. */
-function readingOf({ environment, promises }: Way, exchange: Exchange, body: Uint8Array): Reading {
+function readingOf({ environment, promises }: Sender, exchange: Exchange, body: Uint8Array): Reading {
   try {
     // Only now: while requests fly, a lane keeps no more than their bytes.
     return readExchange(exchange, toBeEchoed(body), environment.retryStatuses, promises);
@@ -164,17 +162,21 @@ function readingOf({ environment, promises }: Way, exchange: Exchange, body: Uin
 /** The last answer's promises. */
 type Writing = Promise<LaneEnd | undefined>;
 
+/** Nothing follows an answer before a person has decided. */
+const leavesDoubt = ({ previous }: Sender): boolean =>
+  previous?.ended.answers.some(({ outcome }) => outcome === "in doubt") === true;
+
 /** Stores the last answer where no intent follows that would take it along. */
-async function store(way: Way): Promise<LaneEnd | undefined> {
-  const { previous } = way;
-  way.previous = undefined;
+async function store(sender: Sender): Promise<LaneEnd | undefined> {
+  const { previous } = sender;
+  sender.previous = undefined;
   if (previous === undefined) return undefined;
-  return afterStored(way, previous, await way.ledger.advance(way.run, { ended: previous.ended }));
+  return afterStored(sender, previous, await sender.ledger.advance(sender.run, { ended: previous.ended }));
 }
 
 /** In one commit with the last answer, whose promises are written while the request flies. */
-async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
-  const { ledger, run, environment, common, claim, previous, rejectedBefore } = way;
+async function intend(sender: Sender, chunk: Chunk): Promise<Stepped & { readonly writing: Writing }> {
+  const { ledger, run, environment, common, claim, previous, rejectedBefore } = sender;
   const { rate, maxRejected, timeoutMs } = environment;
   const shareMs = rate === undefined ? 0 : Math.ceil((chunk.count / rate) * 1000);
   if (claim === undefined) common.notBefore = performance.now() + shareMs;
@@ -185,8 +187,8 @@ async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writ
     claim: claim && { claim, limitMs: timeoutMs + marginOf(timeoutMs), mostRejected, shareMs },
   };
   const step = await ledger.advance(run, { ended: previous?.ended, intent });
-  way.previous = undefined;
-  const writing = previous === undefined ? Promise.resolve(undefined) : afterStored(way, previous, step);
+  sender.previous = undefined;
+  const writing = previous === undefined ? Promise.resolve(undefined) : afterStored(sender, previous, step);
   // What goes wrong meanwhile must not cost the answer that comes: it is heard after that. Unheard it would end the process.
   writing.catch(() => undefined);
   return { ...step, writing };
@@ -200,19 +202,19 @@ function obstacleOf({ ledger, environment, common, halt }: Sending): LaneEnd | u
 }
 
 /** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
-async function lookAhead(way: Way): Promise<Request | LaneEnd> {
-  const { ledger, run, stop, common, number, stage, claim } = way;
+async function lookAhead(sender: Sender): Promise<Request | LaneEnd> {
+  const { ledger, run, stop, common, number, stage, claim } = sender;
   const next = await ledger.nextChunk(run, number, stage);
   if (next === undefined) return { kind: "finished" };
   // One that is at its end needs no stop.
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   const { chunk } = next;
   if (chunk.count <= common.mostActions) return next;
-  return (await ledger.split(run, chunk.chunk, common.mostActions, claim)) ? await lookAhead(way) : { kind: "taken" };
+  return (await ledger.split(run, chunk.chunk, common.mostActions, claim)) ? await lookAhead(sender) : { kind: "taken" };
 }
 
 /** @returns undefined where it only has to wait, before it looks again. */
-function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
+function obstructed({ common }: Sender, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
   if (typeof obstacle !== "object")
     return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : { kind: "taken" };
   if ("rejected" in obstacle) return { kind: "too many rejections", rejected: obstacle.rejected };
@@ -237,7 +239,7 @@ async function afterStored(
 }
 
 /** Posts the request. Where another machine waits for its end, not a byte leaves after its time. */
-async function post({ environment, client, claim, abort }: Way, body: Uint8Array, asked: ReturnType<typeof instant>) {
+async function post({ environment, client, claim, abort }: Sender, body: Uint8Array, asked: ReturnType<typeof instant>) {
   const { timeoutMs } = environment;
   if (claim === undefined) return client.post(body, abort);
   const leftMs = (): number => timeoutMs + marginOf(timeoutMs) / 2 - msSince(asked);
@@ -255,9 +257,6 @@ interface AttemptMade {
 
 /** What the lane does next. */
 interface Concluded {
-  /** An answer that waits for the next intent; `isUrgent`: it must not. */
-  readonly previous?: Previous;
-  readonly isUrgent?: boolean;
   readonly retry?: NotTaken & { readonly chunk: Chunk };
   readonly stop?: LaneEnd | undefined;
 }
@@ -265,12 +264,12 @@ interface Concluded {
 type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
 
 /** Notes what became of the chunk, unless its answer waits for the next intent. */
-async function noteOutcome(way: Way, made: AttemptMade, reading: Reading): Promise<Concluded> {
-  if (reading.kind === "decided") return decided(way, made, reading.items);
-  const { ledger, run, environment, common, claim } = way;
+async function noteOutcome(sender: Sender, made: AttemptMade, reading: Reading): Promise<Concluded> {
+  if (reading.kind === "decided") return decided(sender, made, reading.items);
+  const { ledger, run, environment, common, claim } = sender;
   const { chunk, exchange, attempt, at } = made;
   const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
-  if (reading.kind === "too large" && chunk.count === 1) return decided(way, made, [TOO_LARGE]);
+  if (reading.kind === "too large" && chunk.count === 1) return decided(sender, made, [TOO_LARGE]);
   const whole = environment.refusalsAreWhole;
   const [event, kept] =
     reading.kind === "in doubt"
@@ -293,19 +292,18 @@ async function noteOutcome(way: Way, made: AttemptMade, reading: Reading): Promi
 
 /** The answer says what became of every action. */
 function decided(
-  { common, claim }: Way,
+  sender: Sender,
   { chunk, attempt, exchange, at }: AttemptMade,
   answers: readonly Answer[],
 ): Concluded {
+  const { common, claim } = sender;
   common.answers += 1;
   common.rejected += answers.filter(({ outcome }) => outcome === "rejected").length;
   const [httpStatus, body] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [200];
   const raw = claim === undefined ? undefined : body;
   const made = { chunk: chunk.chunk, claim, attempt, at, httpStatus, raw };
-  return {
-    previous: { chunk, ended: { ...made, event: "answer", class: "answered", answers } },
-    isUrgent: answers.some(({ outcome }) => outcome === "in doubt"),
-  };
+  sender.previous = { chunk, ended: { ...made, event: "answer", class: "answered", answers } };
+  return {};
 }
 
 /** Of one action that is too large alone. */
@@ -315,13 +313,13 @@ const TOO_LARGE: Answer = {
 };
 
 /** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
-async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {
-  const { ledger, environment, common, happened, deadline, wake, claim } = way;
+async function waitToRetry(sender: Sender, reading: NonNullable<Concluded["retry"]>): Promise<LaneEnd | undefined> {
+  const { ledger, environment, common, happened, deadline, wake, claim } = sender;
   const { chunk, detail } = reading;
   if (wake.aborted) return undefined;
-  way.retries = common.answers === way.answersBefore ? way.retries + 1 : 1;
-  way.answersBefore = common.answers;
-  const attempts = way.retries;
+  sender.retries = common.answers === sender.answersBefore ? sender.retries + 1 : 1;
+  sender.answersBefore = common.answers;
+  const attempts = sender.retries;
   const waitMs = waitBefore(attempts, "headers" in reading ? reading.headers : {}, Date.now(), Math.random());
   const until = performance.now() + waitMs;
   const isTooLate = until > deadline;
@@ -333,10 +331,10 @@ async function waitToRetry(way: Way, reading: NonNullable<Concluded["retry"]>): 
   common.notBefore = Math.max(common.notBefore, until);
   // What the service asks for is asked of all; the way to it may be closed for this machine alone.
   if (reached && claim !== undefined) await ledger.workers?.putOff(waitMs);
-  return waitUntil(way, until);
+  return waitUntil(sender, until);
 }
 
-async function waitUntil({ wake }: Way, moment: number): Promise<undefined> {
+async function waitUntil({ wake }: Sender, moment: number): Promise<undefined> {
   await pause(moment - performance.now(), wake);
 }
 

@@ -62,9 +62,9 @@ function base64Forms(key: string): readonly string[] {
 function withoutForms(text: string, forms: readonly string[]): string {
   const without = forms.reduce((left, form) => left.replaceAll(form, SHOWN_INSTEAD), text);
   if (!/[\\%&]/.test(without)) return without;
-  const isThere = WAYS.some((way) => {
+  const isThere = NESTINGS.some((decoders) => {
     let layer = without;
-    return way.some((decode) => {
+    return decoders.some((decode) => {
       layer = decode(layer);
       return forms.some((form) => layer.includes(form));
     });
@@ -95,7 +95,7 @@ const ofHtml = (text: string): string =>
  * In which order encodings are taken off, from the outside in; the key is looked for after each. JSON may stand as text in
  * JSON, and an address in another. In a page a backslash is one.
  */
-const WAYS: readonly (readonly ((text: string) => string)[])[] = [
+const NESTINGS: readonly (readonly ((text: string) => string)[])[] = [
   [ofJson, ofJson, ofJson, ofAddress, ofAddress, ofHtml],
   [ofHtml],
 ];
