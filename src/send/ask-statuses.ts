@@ -1,10 +1,9 @@
 /** Asks for the status of promises: several at once, no faster than the environment allows, again where that may help. */
 
 import type { ServiceClient } from "./client.ts";
-import { pause } from "./clock.ts";
 import { isProxyAsking } from "./proxy.ts";
-import { waitBefore } from "./retry.ts";
 import { readStatus, type StatusReading } from "./status-answer.ts";
+import { pause, waitBefore } from "./waiting.ts";
 
 /** How many requests are in flight at once, each over a connection of its own. */
 export const ASKED_AT_ONCE = 8;

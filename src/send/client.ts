@@ -2,11 +2,11 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
-import { type Instant, instant, msSince } from "./clock.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
 import { type Exchange, exchange } from "./exchange.ts";
 import { proxyFor } from "./proxy.ts";
+import { type Instant, instant, msSince } from "./waiting.ts";
 import { createKeyRemover } from "./without-key.ts";
 
 /** A connection that was idle longer may be closing at the other end, and a request on it would be in doubt for nothing. */

@@ -5,12 +5,11 @@ import type { Answer, Chunk, Claim, Ended, Intent, Ledger, Request, Stepped } fr
 import { cleanText } from "../text.ts";
 import { type Reading, readExchange, toBeEchoed } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
-import { instant, msSince, pause } from "./clock.ts";
 import type { Exchange } from "./exchange.ts";
 import { isProxyAsking } from "./proxy.ts";
-import { waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
 import type { LaneEnd, StopRequest } from "./stop.ts";
+import { instant, msSince, pause, waitBefore } from "./waiting.ts";
 
 /** What happens while chunks are sent. */
 export type SendEvent =
@@ -210,7 +209,9 @@ async function lookAhead(sender: Sender): Promise<Request | LaneEnd> {
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   const { chunk } = next;
   if (chunk.count <= common.mostActions) return next;
-  return (await ledger.split(run, chunk.chunk, common.mostActions, claim)) ? await lookAhead(sender) : { kind: "taken" };
+  return (await ledger.split(run, chunk.chunk, common.mostActions, claim))
+    ? await lookAhead(sender)
+    : { kind: "taken" };
 }
 
 /** @returns undefined where it only has to wait, before it looks again. */
@@ -239,7 +240,11 @@ async function afterStored(
 }
 
 /** Posts the request. Where another machine waits for its end, not a byte leaves after its time. */
-async function post({ environment, client, claim, abort }: Sender, body: Uint8Array, asked: ReturnType<typeof instant>) {
+async function post(
+  { environment, client, claim, abort }: Sender,
+  body: Uint8Array,
+  asked: ReturnType<typeof instant>,
+) {
   const { timeoutMs } = environment;
   if (claim === undefined) return client.post(body, abort);
   const leftMs = (): number => timeoutMs + marginOf(timeoutMs) / 2 - msSince(asked);
@@ -291,11 +296,7 @@ async function noteOutcome(sender: Sender, made: AttemptMade, reading: Reading):
 }
 
 /** The answer says what became of every action. */
-function decided(
-  sender: Sender,
-  { chunk, attempt, exchange, at }: AttemptMade,
-  answers: readonly Answer[],
-): Concluded {
+function decided(sender: Sender, { chunk, attempt, exchange, at }: AttemptMade, answers: readonly Answer[]): Concluded {
   const { common, claim } = sender;
   common.answers += 1;
   common.rejected += answers.filter(({ outcome }) => outcome === "rejected").length;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { httpDate } from "../../../src/sandbox/misbehave.ts";
-import { backoffMs, MAX_RETRY_AFTER_MS, retryAfterMs, waitBefore } from "../../../src/send/retry.ts";
+import { backoffMs, MAX_RETRY_AFTER_MS, retryAfterMs, waitBefore } from "../../../src/send/waiting.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 3, 0, 0);
 const chance = fc.double({ min: 0, max: 1, noNaN: true });
