@@ -99,8 +99,8 @@ const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk 
 export const selectChunks = (reader: Reader, where: Sql, limit = sql``): Promise<readonly Chunk[]> =>
   select(reader, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk ${limit}`);
 
-export async function readChunk(writer: Reader, run: number, chunk: number): Promise<Chunk> {
-  const [row] = await selectChunks(writer, ofChunk(run, chunk));
+export async function readChunk(reader: Reader, run: number, chunk: number): Promise<Chunk> {
+  const [row] = await selectChunks(reader, ofChunk(run, chunk));
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   return row;
 }

@@ -104,6 +104,8 @@ export interface Writer extends Reader {
   run(statement: Sql): Promise<number>;
   /** Inserts rows. @param onConflict what stands behind them, such as `ON CONFLICT DO NOTHING`. */
   insert(table: string, rows: Rows, onConflict?: string): Promise<void>;
+  /** Wakes workers, after something that they may wait for. */
+  wake(): Promise<void>;
 }
 
 export interface Database extends Reader, AsyncDisposable {
@@ -115,8 +117,6 @@ export interface Database extends Reader, AsyncDisposable {
    * on the database. `once`: it can't be done again, and fails instead.
    */
   write<T>(work: (writer: Writer) => Promise<T>, how?: "once"): Promise<T>;
-  /** Wakes workers, after something that they may wait for. */
-  wake(writer: Writer): Promise<void>;
   lock(options: LockOptions): Promise<AsyncDisposable>;
   holder(name: string): Promise<LockHolder | undefined>;
   /** On disk. */

@@ -109,6 +109,9 @@ export class Postgres implements Database {
         const into = raw(`INSERT INTO ${table} (${Object.keys(rows.columns).join(", ")})`);
         await this.#reply(sql`${into} SELECT * FROM ${rows} AS given ${raw(onConflict)}`);
       },
+      wake: async () => {
+        await this.#ask("SELECT pg_notify($1, '')", [options.schema]);
+      },
     };
   }
 
@@ -393,10 +396,6 @@ export class Postgres implements Database {
       this.#silence = { idle_session_timeout: String(ms), idle_in_transaction_session_timeout: String(ms) };
       for (const setting of Object.entries(this.#silence)) await this.#ask("SELECT set_config($1, $2, false)", setting);
     });
-  }
-
-  async wake(writer: Writer): Promise<void> {
-    await writer.all(sql`SELECT pg_notify(${this.#options.schema}, '')`);
   }
 
   /** Resolves when somebody notifies, or has since this was asked last, or after so long, or when the signal comes. */

@@ -159,7 +159,7 @@ export const runMethods = (database: Database) => ({
         await insertChunk(writer, place, content);
       }
       await meanwhile(actions, (some) => insertActions(writer, number, some));
-      await database.wake(writer);
+      await writer.wake();
       return number;
     }, "once");
     crashPoint("entered");
@@ -198,7 +198,7 @@ export const runMethods = (database: Database) => ({
       await writer.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
       if (paused === undefined) return;
       if (paused !== null) await noteSettlement(writer, run, undefined, "pause", paused);
-      await database.wake(writer);
+      await writer.wake();
     }),
   /**
    * Nothing of it is left to send: it is finished, or abandoned once its rejects are written. Takes no lock.
@@ -210,7 +210,7 @@ export const runMethods = (database: Database) => ({
       const changes = await writer.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
             state = CASE state WHEN 'open' THEN 'finished' ELSE 'abandoned' END
           WHERE number = ${run} AND ((state = 'open' AND NOT ${HAS_PENDING}) OR (state = 'closing' AND NOT ${HAS_UNSENT}))`);
-      await database.wake(writer);
+      await writer.wake();
       return changes === 1;
     });
     crashPoint("ended");

@@ -49,7 +49,7 @@ export const settleMethods = (database: Database) => ({
       await noteSettlement(writer, run, settled, decision, by);
       const { items } = await readOutcomes(writer, run, settled);
       const late = await closeLate(writer, run, items);
-      await database.wake(writer);
+      await writer.wake();
       return { settled, rest, late };
     }),
   /**
@@ -66,7 +66,7 @@ export const settleMethods = (database: Database) => ({
       // What was planned may be on its way by now.
       for (const { chunk, state } of left)
         if (state === "sending" || !(await forget(writer, run, chunk, "abandon"))) flying += 1;
-      await database.wake(writer);
+      await writer.wake();
       return flying;
     }),
   settlements: (run: number) => selectSettlements(database, sql`run = ${run}`),

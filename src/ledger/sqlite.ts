@@ -129,6 +129,8 @@ class Sqlite implements Database {
         this.#prepared(textOf(statement, placeOf)).all(...valuesOf(statement)) as unknown as T[], // see Reader
       run: async (statement) => Number(this.#prepared(textOf(statement, placeOf)).run(...valuesOf(statement)).changes),
       insert: async (table, rows, onConflict) => this.#insert(table, rows, onConflict),
+      // Nobody else sends.
+      wake: async () => undefined,
     };
   }
 
@@ -191,9 +193,6 @@ class Sqlite implements Database {
     const statement = this.#prepared(into);
     for (const row of rows) statement.run(...row);
   }
-
-  /** Nobody else sends. */
-  async wake(): Promise<void> {}
 
   lock(options: LockOptions): Promise<AsyncDisposable> {
     return acquireLock(this.#lockOf(options.name), options);
