@@ -6,9 +6,10 @@ import { openEngine } from "../../src/sandbox/engine.ts";
 import { openWorkplace } from "../support/bin.ts";
 import { openPlayground, openSales } from "../support/service.ts";
 import { editTable, readTable, salesTable } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
-test("what depends on a bad row is held back with it, and corrected with it", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
+test("what depends on a bad row is held back with it, and corrected with it", LONG, async () => {
+  const place = openWorkplace();
   const resales = `eventId,ticketId,userId,price,orderTime
 E-1,T-7,second,20.00,1700000100
 E-1,T-3,other,20.00,1700000150
@@ -55,10 +56,8 @@ E-1,T-7,third,30.00,1700000200
   expect(ofTicket(record)).toEqual(ofTicket(planned));
 });
 
-test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openPlayground({ isWarm: true });
+test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", LONG, async () => {
+  const { place, service } = await openPlayground();
   place.write(
     "sales.csv",
     salesTable(50)
@@ -73,10 +72,8 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
   expect(service.sent()).toHaveLength(48);
 });
 
-test("each next command finds the ledger that the command before it used, up to the end of the run", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openPlayground({ isWarm: true, answer: () => ({ status: 500, body: "" }) });
+test("each next command finds the ledger that the command before it used, up to the end of the run", LONG, async () => {
+  const { place, service } = await openPlayground({ answer: () => ({ status: 500, body: "" }) });
   place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
   place.write("sales.csv", salesTable(3));
   const env = { KEY: service.key, TICKETS_STATE_DIR: "state here" };
@@ -90,20 +87,22 @@ test("each next command finds the ledger that the command before it used, up to 
   expect(resumed.summary).toMatchObject({ exitCode: 0, actions: { accepted: 3 } });
 });
 
-test("the next command of an input that only the ledger shows to be invalid shows the same problems", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openSales(1, { isWarm: true });
-  const env = { env: service.env };
-  expect((await place.summary(["stream", "sales.csv", "--env", "playground"], env)).exitCode).toBe(0);
-  const { ticketId = "", userId = "" } = readTable(place.read("sales.csv"))[0] ?? {};
-  place.write("resales.csv", `ticketId,userId,price,orderTime\n${ticketId},${userId},9.50,1772000000\n`);
-  const invalid = await place.summary(["stream", "resales.csv", "--env", "playground"], env);
-  expect(invalid.exitCode).toBe(3);
-  const shown = await place.tickets(wordsOf(invalid.summary.next ?? "").slice(1), env);
-  expect(shown.exitCode).toBe(3);
-  expect(shown.stdout).toContain("resold-to-holder");
-});
+test(
+  "the next command of an input that only the ledger shows to be invalid shows the same problems",
+  LONG,
+  async () => {
+    const { place, service } = await openSales(1);
+    const env = { env: service.env };
+    expect((await place.summary(["stream", "sales.csv", "--env", "playground"], env)).exitCode).toBe(0);
+    const { ticketId = "", userId = "" } = readTable(place.read("sales.csv"))[0] ?? {};
+    place.write("resales.csv", `ticketId,userId,price,orderTime\n${ticketId},${userId},9.50,1772000000\n`);
+    const invalid = await place.summary(["stream", "resales.csv", "--env", "playground"], env);
+    expect(invalid.exitCode).toBe(3);
+    const shown = await place.tickets(wordsOf(invalid.summary.next ?? "").slice(1), env);
+    expect(shown.exitCode).toBe(3);
+    expect(shown.stdout).toContain("resold-to-holder");
+  },
+);
 
 /** The words of a command as a shell takes them. */
 function wordsOf(command: string): readonly string[] {
@@ -113,7 +112,7 @@ function wordsOf(command: string): readonly string[] {
 }
 
 test("a file whose end can't be read as rows is not sent in part, whatever is allowed, and no allowance is offered", async () => {
-  const { place, service } = await openPlayground({ isWarm: true });
+  const { place, service } = await openPlayground();
   place.write("sales.csv", salesTable(10).replace(",10.50,", ',"10.50,'));
   for (const allowed of ["0", "100%"]) {
     const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", allowed];
@@ -125,16 +124,18 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
   expect(service.connections()).toBe(0);
 });
 
-test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openPlayground({ isWarm: true });
-  const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
-  place.write("sales.ndjson", `${row}\n`);
-  const first = await place.summary(["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "1"], service);
-  expect(first.summary).toMatchObject({ exitCode: 4 });
-  expect(place.read("sales.rejects.ndjson")).toContain('"price":12.50,');
-  place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"soon"', "7"));
-  await place.summary(["stream", "sales.rejects.ndjson", "--env", "playground"], service);
-  expect(service.sent()).toMatchObject([{ data: { ticketId: "T-1", price: "12.50" } }]);
-});
+test(
+  "rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there",
+  LONG,
+  async () => {
+    const { place, service } = await openPlayground();
+    const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
+    place.write("sales.ndjson", `${row}\n`);
+    const first = await place.summary(["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "1"], service);
+    expect(first.summary).toMatchObject({ exitCode: 4 });
+    expect(place.read("sales.rejects.ndjson")).toContain('"price":12.50,');
+    place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"soon"', "7"));
+    await place.summary(["stream", "sales.rejects.ndjson", "--env", "playground"], service);
+    expect(service.sent()).toMatchObject([{ data: { ticketId: "T-1", price: "12.50" } }]);
+  },
+);

@@ -6,10 +6,11 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { startProxy } from "../support/raw-server.ts";
 import { openPlayground, openSales } from "../support/service.ts";
+import { LONG } from "../support/walks.ts";
 
 describe("a key that is not there", () => {
   test("ends the command before its input is opened", async () => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     // Whoever reads this waits for ever.
     execFileSync("mkfifo", [place.path("sales.csv")]);
     const ended = await place.tickets(["stream", "sales.csv", "--env", "playground"], {
@@ -20,8 +21,8 @@ describe("a key that is not there", () => {
     expect(service.connections()).toBe(0);
   });
 
-  test("is no matter to what does not send", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
+  test("is no matter to what does not send", LONG, async () => {
+    const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = { TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com" };
     for (const args of [["validate"], ["plan"], ["stream", "--dry-run"]])
@@ -29,7 +30,7 @@ describe("a key that is not there", () => {
   });
 
   test("a command that gives it runs when something is sent, and not for a night without news", async () => {
-    const { place, service } = await openSales(2, { isWarm: true, key: "the-key-of-the-test" });
+    const { place, service } = await openSales(2, { key: "the-key-of-the-test" });
     place.write(
       "c.yaml",
       `environments: {live: {baseUrl: "${service.baseUrl}", apiKey: {command: [sh, -c, "echo x >> ran; echo the-key-of-the-test"]}}}\n`,
@@ -41,8 +42,8 @@ describe("a key that is not there", () => {
 });
 
 describe("the place of an output", () => {
-  test("is made with the folders that are missing above it", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
+  test("is made with the folders that are missing above it", LONG, async () => {
+    const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const commands = [
       ["stream", "events.csv", "-o", "a/b/promises.ndjson"],
@@ -56,8 +57,8 @@ describe("the place of an output", () => {
     }
   });
 
-  test("is not made through a link that leads nowhere", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
+  test("is not made through a link that leads nowhere", LONG, async () => {
+    const place = openWorkplace();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     symlinkSync("elsewhere", place.path("out.ndjson"));
     expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
@@ -83,7 +84,7 @@ describe("the place of an output", () => {
 });
 
 test.skipIf(process.platform !== "linux")("a home in /proc ends the command with a sentence", async () => {
-  const { place, service } = await openSales(1, { isWarm: true });
+  const { place, service } = await openSales(1);
   const env = { ...service.env, HOME: "/proc", XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
   const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
   expect([exitCode, stderr]).toEqual([
@@ -100,8 +101,8 @@ describe("a proxy", () => {
     HTTPS_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
   });
 
-  test("that asks for a login is asked once, and named without it", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
+  test("that asks for a login is asked once, and named without it", LONG, async () => {
+    const place = openWorkplace();
     const proxy = await startProxy({ status: 407 });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);
@@ -113,27 +114,31 @@ describe("a proxy", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service", {
-    tags: ["long"],
-  }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const proxy = await startProxy({ status: 502 });
-    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-    const env = playground(proxy.port);
-    const shown = `http://…@127.0.0.1:${proxy.port}`;
-    const stream = ["stream", "events.csv", "--env", "playground", "TICKETS_RETRIES=0"];
-    const { exitCode, stderr } = await place.tickets(stream, { env });
-    expect([exitCode, stderr]).toEqual([
-      7,
-      expect.stringContaining(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`),
-    ]);
-    const { stdout } = await place.tickets(["env", "playground"], { env });
-    expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +\(HTTPS_PROXY\)$/m);
-    for (const NO_PROXY of ["*", "example.com", ".example.com:443", "x, *.example.com", "api.example.com."]) {
-      const past = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY } });
-      expect(past.stdout).not.toContain("proxy ");
-    }
-    const kept = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY: "example.com:80,xample.com" } });
-    expect(kept.stdout).toContain("proxy ");
-  });
+  test(
+    "is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service",
+    LONG,
+    async () => {
+      const place = openWorkplace();
+      const proxy = await startProxy({ status: 502 });
+      place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+      const env = playground(proxy.port);
+      const shown = `http://…@127.0.0.1:${proxy.port}`;
+      const stream = ["stream", "events.csv", "--env", "playground", "TICKETS_RETRIES=0"];
+      const { exitCode, stderr } = await place.tickets(stream, { env });
+      expect([exitCode, stderr]).toEqual([
+        7,
+        expect.stringContaining(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`),
+      ]);
+      const { stdout } = await place.tickets(["env", "playground"], { env });
+      expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +\(HTTPS_PROXY\)$/m);
+      for (const NO_PROXY of ["*", "example.com", ".example.com:443", "x, *.example.com", "api.example.com."]) {
+        const past = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY } });
+        expect(past.stdout).not.toContain("proxy ");
+      }
+      const kept = await place.tickets(["env", "playground"], {
+        env: { ...env, NO_PROXY: "example.com:80,xample.com" },
+      });
+      expect(kept.stdout).toContain("proxy ");
+    },
+  );
 });

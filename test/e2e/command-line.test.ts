@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { openSales } from "../support/service.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
+
+/** What the bin does before the program comes in. */
+const STARTED = { isStarted: true };
 
 const GOLDEN = fileURLToPath(new URL("golden/", import.meta.url));
 
@@ -24,12 +27,12 @@ describe("help", () => {
 
   test("without a command, a newcomer sees the help, with exit 2", async () => {
     const place = openWorkplace();
-    const { exitCode, stdout, stderr } = await place.tickets([]);
+    const { exitCode, stdout, stderr } = await place.tickets([], STARTED);
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
     const golden = readFileSync(join(GOLDEN, "tickets.txt"), "utf8");
     expect(stderr).toBe(golden);
-    expect(await place.tickets(["--help"])).toMatchObject({ exitCode: 0, stdout: golden, stderr: "" });
+    expect(await place.tickets(["--help"], STARTED)).toMatchObject({ exitCode: 0, stdout: golden, stderr: "" });
     expect(stderr).toMatch(/^Examples:\n(?: {2}tickets (?:init|validate|stream) .*\n){3}$/m);
   });
 });
@@ -37,48 +40,46 @@ describe("help", () => {
 test("--version is the package's", async () => {
   const place = openWorkplace();
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  expect(await place.tickets(["--version"])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+  expect(await place.tickets(["--version"], STARTED)).toMatchObject({
+    exitCode: 0,
+    stdout: `${version}\n`,
+    stderr: "",
+  });
 });
 
 describe("a usage error is exit 2, names the way out, and nothing is sent", () => {
-  const ERRORS = forWalks<readonly [args: readonly string[], way: RegExp]>(
+  const ERRORS: readonly (readonly [args: readonly string[], way: RegExp])[] = [
+    [["strem", "sales.csv"], /stream/],
+    [["stream"], /files/],
+    [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=5001"], /5000/],
+    [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=0"], /1 to 5000/],
+    [["stream", "sales.csv", "--limit", "ten"], /limit/],
+    [["stream", "sales.csv", "--lanes", "65"], /--lanes needs a whole number from 1 to 64/],
+    [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
+    [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
+    [["stream", "sales.csv", "TICKETS_TIMEOUT=soon"], /TICKETS_TIMEOUT/],
+    [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
+    [["stream", "sales.csv", "--env", "playgruond"], /playground/],
+    [["stream", "sales.csv", "--qiet"], /--quiet/],
+    [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
+    [["stream", "sales.csv", "--format", "xls"], /ndjson/],
+    [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
+    [["stream", "sales.csv", "sales.csv"], /twice/],
+    [["status", "--chunk", "1"], /^error: --chunk has no effect without a run$/m],
+    [["results", "--wait-lock", "1m"], /^error: --wait-lock has no effect without --import$/m],
+    [["results", "--import", "sales.csv", "-o", "x.csv"], /'--import <files\.\.\.>' cannot be used with option '-o, /],
     [
-      [["strem", "sales.csv"], /stream/],
-      [["stream"], /files/],
-      [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=5001"], /5000/],
-      [["stream", "sales.csv", "TICKETS_CHUNK_SIZE=0"], /1 to 5000/],
-      [["stream", "sales.csv", "--limit", "ten"], /limit/],
-      [["stream", "sales.csv", "--lanes", "65"], /--lanes needs a whole number from 1 to 64/],
-      [["stream", "sales.csv", "--max-invalid", "-1"], /max-invalid/],
-      [["stream", "sales.csv", "--action", "soldTickets"], /soldTicket\b/],
-      [["stream", "sales.csv", "TICKETS_TIMEOUT=soon"], /TICKETS_TIMEOUT/],
-      [["stream", "sales.csv", "--max-duration", "soon"], /duration/],
-      [["stream", "sales.csv", "--env", "playgruond"], /playground/],
-      [["stream", "sales.csv", "--qiet"], /--quiet/],
-      [["stream", "sales.csv", "--api-key", "abc"], /unknown option/],
-      [["stream", "sales.csv", "--format", "xls"], /ndjson/],
-      [["stream", "sales.csv", "--encoding", "utf-99"], /encoding/i],
-      [["stream", "sales.csv", "sales.csv"], /twice/],
-      [["status", "--chunk", "1"], /^error: --chunk has no effect without a run$/m],
-      [["results", "--wait-lock", "1m"], /^error: --wait-lock has no effect without --import$/m],
-      [
-        ["results", "--import", "sales.csv", "-o", "x.csv"],
-        /'--import <files\.\.\.>' cannot be used with option '-o, /,
-      ],
-      [
-        ["results", "7f3a", "--import", "sales.csv"],
-        /^error: --import is about all runs; leave out the run or the flag$/m,
-      ],
-      [["results", "7f3a", "--all"], /--all is about all runs/],
-      [["status", "7f3a", "--max-age", "26h"], /--max-age is about all runs/],
-      [["status", "7f3a", "--metrics", "x.prom"], /--metrics is about all runs/],
-      [["settle", "7f3a", "--sent", "--first", "3"], /^error: --first has no effect without --chunk$/m],
-      [["env", "--trust", "--check"], /'--check' cannot be used with option '--trust'/],
+      ["results", "7f3a", "--import", "sales.csv"],
+      /^error: --import is about all runs; leave out the run or the flag$/m,
     ],
-    8,
-  );
-  const isUsageError = async (args: readonly string[], way: RegExp): Promise<void> => {
-    const { place, service } = await openSales(3, { isWarm: true });
+    [["results", "7f3a", "--all"], /--all is about all runs/],
+    [["status", "7f3a", "--max-age", "26h"], /--max-age is about all runs/],
+    [["status", "7f3a", "--metrics", "x.prom"], /--metrics is about all runs/],
+    [["settle", "7f3a", "--sent", "--first", "3"], /^error: --first has no effect without --chunk$/m],
+    [["env", "--trust", "--check"], /'--check' cannot be used with option '--trust'/],
+  ];
+  testEach("%j", ERRORS, 8, async ([args, way]) => {
+    const { place, service } = await openSales(3);
     const named = args.includes("--env") ? [] : ["--env", "playground"];
     const { exitCode, stdout, stderr } = await place.tickets([...args, ...named], service);
     expect(exitCode).toBe(2);
@@ -86,9 +87,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
     expect(stderr).toMatch(way);
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(service.connections()).toBe(0);
-  };
-  test.each(ERRORS.short)("%j", isUsageError);
-  test.each(ERRORS.long)("%j", { tags: ["long"] }, isUsageError);
+  });
 });
 
 describe("what is loaded", () => {
@@ -127,7 +126,7 @@ describe("what is loaded", () => {
     expect(ownOf(urls)).toEqual(new Set(own));
   });
 
-  test("by validate is nothing that sends, stores or draws", { tags: ["long"] }, async () => {
+  test("by validate is nothing that sends, stores or draws", LONG, async () => {
     const urls = await loadedBy(["validate", fileURLToPath(new URL("../../fixtures/events.csv", import.meta.url))]);
     expect(packagesOf(urls)).not.toContain("ora");
     for (const heavy of ["undici", "server"]) expect(ownOf(urls)).not.toContain(heavy);
@@ -137,7 +136,7 @@ describe("what is loaded", () => {
 describe("compiled code", () => {
   const NO_CHOICE = { NODE_COMPILE_CACHE: "" };
   const versionIn = (place: ReturnType<typeof openWorkplace>, env: Readonly<Record<string, string>>) =>
-    place.tickets(["--version"], { env: { ...NO_CHOICE, ...env } });
+    place.tickets(["--version"], { ...STARTED, env: { ...NO_CHOICE, ...env } });
 
   test("is kept in the user's own cache folder and nowhere else", async () => {
     const place = openWorkplace();

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { BIN, openWorkplace, settingsIn, type Workplace } from "../support/bin.ts";
+import { LONG } from "../support/walks.ts";
 
 /** A folder with exports and a `tickets` on its PATH. */
 function openPlace(): { readonly place: Workplace; readonly run: (shell: string, ...args: string[]) => string } {
@@ -40,7 +41,7 @@ offered stream ""
   ]);
 });
 
-test("zsh completes at its prompt", { tags: ["long"] }, () => {
+test("zsh completes at its prompt", LONG, () => {
   const { place, run } = openPlace();
   // The command is run once it is complete, so that it tells which flag stands there.
   place.write(

@@ -10,6 +10,7 @@ import { blocksOf } from "../support/docs/blocks.ts";
 import { ROOT, readPage } from "../support/pages.ts";
 import { type Service, startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const CRON = "/usr/sbin/cron";
 /** Mounts and processes of its own: no night outlives it. */
@@ -26,7 +27,7 @@ const EXIT_CODE_0 = /^tickets_last_run_exit_code\{environment="production"\} 0$/
 
 test.skipIf(!HAS_CRON)(
   `the recipes run under cron: the first night's mail says that its ledger is new, a good night sends none, a bad one what the page says, and the metrics tell both${NEEDS}`,
-  { tags: ["long"] },
+  LONG,
   async () => {
     const place = openWorkplace();
     const recipe = (begins: string, folder: string): string => {

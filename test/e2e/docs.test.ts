@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { walk } from "../support/docs/walk.ts";
 import { PAGES, readPage } from "../support/pages.ts";
+import { testEach } from "../support/walks.ts";
 
 /** How many blocks of each page can't be run here. */
 const WALKED = {
@@ -16,16 +17,11 @@ const WALKED = {
   "docs/when-it-fails.md": 0,
 };
 
-async function walkPage(page: string, notRun: number): Promise<void> {
+testEach("%s: every command does what the page shows", Object.entries(WALKED), 10, async ([page, notRun]) => {
   const walked = await walk(readPage(page));
   for (const { line, shown, now } of walked.compared) expect.soft(now, `${page}:${line}`).toBe(shown);
   expect(walked.notRun).toHaveLength(notRun);
-}
-
-const [first, ...others] = Object.entries(WALKED);
-const NAME = "%s: every command does what the page shows";
-test.each([first ?? ["", 0]])(NAME, walkPage);
-test.each(others)(NAME, { tags: ["long"] }, walkPage);
+});
 
 test("every page that shows commands is walked", () => {
   const showing = PAGES.filter((page) => /^```(?:sh|console)$/m.test(readPage(page)));

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openSales } from "../support/service.ts";
 import { readPromises } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const ENV = ["--env", "playground"];
 const STATE = "home/state/tickets/playground";
@@ -11,7 +12,7 @@ const STATE = "home/state/tickets/playground";
 const SEND = ["stream", "sales.csv", ...ENV, "TICKETS_CHUNK_SIZE=2", "TICKETS_RETRIES=0"];
 
 async function openSix() {
-  const { place, service } = await openSales(6, { isWarm: true });
+  const { place, service } = await openSales(6);
   const find = async (id: string, ...more: readonly string[]) => {
     const ended = await place.tickets(["find", id, ...ENV, "--json", ...more], service);
     return { ...ended, document: JSON.parse(ended.stdout) };
@@ -81,9 +82,7 @@ test("find: accepted, rejected, in doubt, not sent yet, settled, and by the prom
   ]);
 });
 
-test("find: nothing is exit 4 with a document, and the ledger stays as it is", {
-  tags: ["long"],
-}, async () => {
+test("find: nothing is exit 4 with a document, and the ledger stays as it is", LONG, async () => {
   const { place, service, find } = await openSix();
   const never = await find("T-1");
   expect(never).toMatchObject({ exitCode: 4, document: { actions: [] } });

@@ -5,7 +5,7 @@ import { openWorkplace } from "../support/bin.ts";
 
 /** The lines about the file, and about what becomes public. */
 function openNights() {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   return async (header: string, row: string, ...flags: readonly string[]): Promise<readonly string[]> => {
     place.write("events.csv", `${header}\n${row}\n`);
     const { stderr } = await place.tickets(["stream", "events.csv", ...flags]);

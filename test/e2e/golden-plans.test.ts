@@ -106,7 +106,7 @@ const CLOCK = `
 const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(CLOCK)}` };
 
 test.for(INPUTS)("$name", async ({ name, args, layIn }) => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   layIn(place);
   const run = (verb: string, ...flags: readonly string[]): Promise<Ended> =>
     place.tickets([verb, ...args, ...flags], { env });

@@ -26,7 +26,7 @@ test.each<[string, (path: string) => void]>([
     },
   ],
 ])("a ledger that has %s yet is none, for who only looks, and the next stream makes it", async (_, begin) => {
-  const { place, service } = await openSales(5, { isWarm: true });
+  const { place, service } = await openSales(5);
   mkdirSync(dirname(place.path(LEDGER)), { recursive: true });
   begin(place.path(LEDGER));
   for (const args of [["status"], ["find", "T-1"], ["validate", "sales.csv"]]) {
@@ -38,7 +38,7 @@ test.each<[string, (path: string) => void]>([
 });
 
 test("a stream that ends a run of another night and then finds its own input invalid is no success", async () => {
-  const { place, service } = await openSales(5, { isWarm: true });
+  const { place, service } = await openSales(5);
   expect((await place.tickets([...SEND, "--max-duration", "1ms"], service)).exitCode).toBe(7);
   place.write("sales.csv", `${salesTable(5)}not a row\n`);
   expect((await place.tickets(SEND, service)).exitCode).toBe(3);
@@ -49,7 +49,7 @@ test("a stream that ends a run of another night and then finds its own input inv
 });
 
 test("what the service rejected as there already, after a wrong --not-sent, is known once a person adopts it", async () => {
-  const { place, service } = await openSales(5, { isWarm: true });
+  const { place, service } = await openSales(5);
   service.behave({ answer: () => ({ status: 500, body: "" }) });
   expect((await place.tickets(SEND, service)).exitCode).toBe(6);
   service.behave({ failureOf: ({ data }) => ({ status: "error", ticketId: data.ticketId, error: "ticket_exists" }) });

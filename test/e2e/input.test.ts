@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkplace, type RunOptions } from "../support/bin.ts";
 import { expectSpokenAsSpecified, openPlayground, openSales } from "../support/service.ts";
 import { readLines, readPromises, salesTable, ticketIds } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 /** Runs a command as someone who may read and write only what the file modes say, which root need not heed; undefined where that can't be done. */
 const DROP = ["--bounding-set", "-dac_override,-dac_read_search"];
@@ -32,26 +32,23 @@ const NDJSON = [1, 2, 3].map((n) => `${JSON.stringify(sale(n))}\n`).join("");
 const ITEMS = [1, 2, 3].map((n) => ({ action: "soldTicket", data: sale(n) }));
 
 describe("input of every kind arrives as the same actions", () => {
-  const KINDS = forWalks<readonly [string, string | Buffer]>(
-    [
-      ["sales.csv", salesTable(3)],
-      ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
-      ["sales.csv", salesTable(3).replaceAll(",", ";")],
-      ["sales.csv", salesTable(3).replaceAll(",", "|")],
-      ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
-      ["sales.ndjson", NDJSON],
-      ["sales.jsonl", NDJSON.trimEnd()],
-      ["sales.json", JSON.stringify(ITEMS)],
-      ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
-      ["sales.csv.gz", gzipSync(salesTable(3))],
-      ["sales.csv.zst", zstdCompressSync(salesTable(3))],
-      ["sales.ndjson.gz", gzipSync(NDJSON)],
-      ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
-    ],
-    13,
-  );
-  const arrives = async (name: string, content: string | Buffer): Promise<void> => {
-    const { place, service } = await openPlayground({ isWarm: true });
+  const KINDS: readonly (readonly [name: string, content: string | Buffer])[] = [
+    ["sales.csv", salesTable(3)],
+    ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
+    ["sales.csv", salesTable(3).replaceAll(",", ";")],
+    ["sales.csv", salesTable(3).replaceAll(",", "|")],
+    ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
+    ["sales.ndjson", NDJSON],
+    ["sales.jsonl", NDJSON.trimEnd()],
+    ["sales.json", JSON.stringify(ITEMS)],
+    ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
+    ["sales.csv.gz", gzipSync(salesTable(3))],
+    ["sales.csv.zst", zstdCompressSync(salesTable(3))],
+    ["sales.ndjson.gz", gzipSync(NDJSON)],
+    ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
+  ];
+  testEach("%s", KINDS, KINDS.length, async ([name, content]) => {
+    const { place, service } = await openPlayground();
     place.write(name, content);
     const { summary } = await place.summary(["stream", name, ...PLAYGROUND], service);
     expect(summary).toMatchObject({ exitCode: 0, actions: { total: 3, accepted: 3 } });
@@ -59,12 +56,10 @@ describe("input of every kind arrives as the same actions", () => {
     expect(service.sent()).toEqual(ITEMS);
     const promises = readPromises(place.read("promises.playground.ndjson"));
     expect(promises.map(({ source }) => source)).toEqual([name, name, name]);
-  };
-  test.each(KINDS.short)("%s", arrives);
-  test.each(KINDS.long)("%s", { tags: ["long"] }, arrives);
+  });
 
   test.skipIf(process.platform === "win32")("a named pipe, which gives its bytes once (needs mkfifo)", async () => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     place.write("source", salesTable(3));
     execFileSync("mkfifo", [place.path("sales.csv")]);
     const writer = spawn("sh", ["-c", "cat source > sales.csv"], { cwd: place.folder, stdio: "ignore" });
@@ -77,7 +72,7 @@ describe("input of every kind arrives as the same actions", () => {
   });
 
   test("several files and globs, in the order given; a glob's files by name", async () => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     place.write("sales-b.csv", salesTable(2, { first: 3 }));
     place.write("sales-a.csv", salesTable(2, { first: 1 }));
     place.write("sales 0.csv", salesTable(2, { first: 5 }));
@@ -95,8 +90,8 @@ describe("a quiet night", () => {
     ["an empty standard input", "-", ""],
     ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
     ["an empty list", "sales.json", "[]"],
-  ])("%s is exit 0 with no actions, which is said", { tags: ["long"] }, async (_, name, content) => {
-    const { place, service } = await openPlayground({ isWarm: true });
+  ])("%s is exit 0 with no actions, which is said", LONG, async (_, name, content) => {
+    const { place, service } = await openPlayground();
     if (name !== "-") place.write(name, content);
     const options = { env: service.env, ...(name === "-" && { stdin: content }) };
     const { stderr, summary } = await place.summary(["stream", name, ...PLAYGROUND], options);
@@ -122,7 +117,7 @@ function expectOneSentence(stderr: string, name: string): void {
 
 describe("a path that can't be used is exit 2 with one sentence", () => {
   const refuses = async (name: string, prepare: (path: string) => void, options: RunOptions = {}) => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     prepare(place.path(name));
     for (const command of ["stream", "validate", "plan"]) {
       const { exitCode, stdout, stderr } = await place.tickets([command, name, ...PLAYGROUND], {
@@ -136,11 +131,9 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
     expect(service.connections()).toBe(0);
   };
 
-  test("a glob that matches nothing", { tags: ["long"] }, () => refuses("sales-*.csv", () => {}));
-  test("a directory", { tags: ["long"] }, () => refuses("sales.csv", (path) => mkdirSync(path)));
-  test("a link that leads nowhere", { tags: ["long"] }, () =>
-    refuses("sales.csv", (path) => symlinkSync("gone.csv", path)),
-  );
+  test("a glob that matches nothing", LONG, () => refuses("sales-*.csv", () => {}));
+  test("a directory", LONG, () => refuses("sales.csv", (path) => mkdirSync(path)));
+  test("a link that leads nowhere", LONG, () => refuses("sales.csv", (path) => symlinkSync("gone.csv", path)));
   test.skipIf(BY_MODES_ONLY === undefined)(`a file without permission ${NEEDS_MODES}`, () =>
     refuses(
       "sales.csv",
@@ -151,14 +144,14 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
       { shell: BY_MODES_ONLY },
     ),
   );
-  test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", { tags: ["long"] }, () =>
+  test.skipIf(process.platform !== "linux")("a file whose reading fails (needs Linux)", LONG, () =>
     // Reading the start of this one is an input/output error, even for root.
     refuses("sales.csv", (path) => symlinkSync("/proc/self/mem", path)),
   );
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 and named ${NEEDS_MODES}`, async () => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   place.write("sales.csv", salesTable(1));
   chmodSync(place.write("tickets.config.yaml", "{}"), 0o000);
   const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { shell: BY_MODES_ONLY });
@@ -168,7 +161,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is streamed ${NEEDS_MODES}`, async () => {
-  const { place, service } = await openPlayground({ isWarm: true });
+  const { place, service } = await openPlayground();
   chmodSync(place.write("sales.csv", salesTable(3)), 0o444);
   const { exitCode } = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], {
     env: service.env,
@@ -181,7 +174,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
 test.skipIf(BY_MODES_ONLY === undefined)(
   `a working folder that can't be written is refused before anything is sent, since rejects go there ${NEEDS_MODES}`,
   async () => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     mkdirSync(place.path("exports"));
     place.write("exports/sales.csv", salesTable(3));
     chmodSync(place.path("exports"), 0o555);
@@ -197,7 +190,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(
 
 describe("plan", () => {
   const isInput = async (name: string): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     const content = `${salesTable(20)}E-1,"T ""21""\n",Zoë 🎟,0.10,18446744073709551615\n`;
     if (name !== "-") place.write(name, content);
     const options = name === "-" ? { stdin: content } : {};
@@ -214,10 +207,10 @@ describe("plan", () => {
     expect(await place.tickets(["plan", "-"], { stdin: first.stdout })).toMatchObject({ stdout: first.stdout });
   };
   const IS_INPUT = "of %s is itself input, and gives the same plan byte by byte";
-  test.each(["sales.csv", "-"])(IS_INPUT, { tags: ["long"] }, isInput);
+  test.each(["sales.csv", "-"])(IS_INPUT, LONG, isInput);
 
-  test("is what is then sent", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(20, { isWarm: true });
+  test("is what is then sent", LONG, async () => {
+    const { place, service } = await openSales(20);
     const { stdout } = await place.tickets(["plan", "sales.csv"]);
     await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "TICKETS_CHUNK_SIZE=7"], service);
     const lines = stdout.trimEnd().split("\n");

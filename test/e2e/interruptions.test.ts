@@ -24,7 +24,7 @@ import { describe, expect, test } from "vitest";
 import { BIN, type Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, openSales, type Service, startService } from "../support/service.ts";
 import { type PromiseLine, readPromises, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 const ROWS = 500;
 const CHUNK = 100;
@@ -72,7 +72,7 @@ describe("an output file that others touch while the run writes it", () => {
     ["replaced by an empty file", (path) => replace(path, (at) => writeFileSync(at, ""))],
     ["replaced by a folder", (path) => replace(path, (at) => mkdirSync(at))],
     ["replaced by a link to another file", (path) => replace(path, (at) => symlinkSync("precious.txt", at))],
-  ])("%s: the run goes on, and the rest goes elsewhere, said", { tags: ["long"] }, async (_, touch) => {
+  ])("%s: the run goes on, and the rest goes elsewhere, said", LONG, async (_, touch) => {
     const { place, service } = await openSales(ROWS);
     place.write("precious.txt", "precious\n");
     const path = place.path("promises.ndjson");
@@ -91,7 +91,7 @@ describe("an output file that others touch while the run writes it", () => {
     await expectAllOnce(place, service);
   });
 
-  test("as CSV, the rest is a table of its own", { tags: ["long"] }, async () => {
+  test("as CSV, the rest is a table of its own", LONG, async () => {
     const { place, service } = await openSales(ROWS);
     meanwhile(service, () => rmSync(place.path("promises.csv")));
     const { summary } = await place.summary([...SEND, "-o", "promises.csv"], service);
@@ -104,28 +104,24 @@ test.each<[string, (path: string) => void]>([
   ["deleted", (path) => rmSync(path)],
   ["moved away", (path) => renameSync(path, `${path}.moved`)],
   ["emptied", (path) => truncateSync(path)],
-])(
-  "an output file that is %s before its run goes on: the rest goes elsewhere, said",
-  { tags: ["long"] },
-  async (_, touch) => {
-    const { place, service } = await openSales(ROWS);
-    const command = [...SEND, "-o", "promises.ndjson"];
-    service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
-    const { exitCode, summary } = await place.summary(command, service);
-    expect(exitCode).toBe(5);
-    touch(place.path("promises.ndjson"));
-    const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
-    const rest = `promises.ndjson.${summary.run}.ndjson`;
-    expect(stderr).toContain(
-      `promises.ndjson is not appended to: what the run wrote into it is gone. The rest goes to ${rest}.`,
-    );
-    expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
-    // The next run begins the file afresh.
-    place.write("sales.csv", salesTable(ROWS + 1));
-    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
-    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
-  },
-);
+])("an output file that is %s before its run goes on: the rest goes elsewhere, said", LONG, async (_, touch) => {
+  const { place, service } = await openSales(ROWS);
+  const command = [...SEND, "-o", "promises.ndjson"];
+  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+  const { exitCode, summary } = await place.summary(command, service);
+  expect(exitCode).toBe(5);
+  touch(place.path("promises.ndjson"));
+  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+  const rest = `promises.ndjson.${summary.run}.ndjson`;
+  expect(stderr).toContain(
+    `promises.ndjson is not appended to: what the run wrote into it is gone. The rest goes to ${rest}.`,
+  );
+  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+  // The next run begins the file afresh.
+  place.write("sales.csv", salesTable(ROWS + 1));
+  expect(await place.tickets(command, service)).toMatchObject({ exitCode: 0 });
+  expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
+});
 
 test("a Ctrl-C counts too where the request in flight is refused: a person decides how it goes on", async () => {
   const { place, service } = await openSales(ROWS);
@@ -154,48 +150,54 @@ test("a Ctrl-C counts too where the request in flight is refused: a person decid
   expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
 });
 
-test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openSales(ROWS);
-  mkdirSync(place.path("night"));
-  const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
-  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
-  const { exitCode } = await place.tickets(SEND.with(2, "../sales.csv"), inFolder("night"));
-  expect(exitCode).toBe(5);
-  rmSync(place.path("night"), { recursive: true });
-  service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
-  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
-  const rest = place.files().find((name) => /^promises\.playground\.ndjson\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
-  expect(stderr).toContain(`its folder is gone. The rest goes to ${rest}.`);
-  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
-  expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
-});
+test(
+  "a folder that is gone before its run goes on: promises and rejects go to the working directory, said",
+  LONG,
+  async () => {
+    const { place, service } = await openSales(ROWS);
+    mkdirSync(place.path("night"));
+    const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
+    service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+    const { exitCode } = await place.tickets(SEND.with(2, "../sales.csv"), inFolder("night"));
+    expect(exitCode).toBe(5);
+    rmSync(place.path("night"), { recursive: true });
+    service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
+    const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+    const rest = place.files().find((name) => /^promises\.playground\.ndjson\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+    expect(stderr).toContain(`its folder is gone. The rest goes to ${rest}.`);
+    expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+    expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
+  },
+);
 
-test("two runs with ledgers of their own don't write the same output: the second is exit 2 before it sends", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openSales(ROWS);
-  const other = await startService();
-  const command = [...SEND, "-o", "promises.ndjson"];
-  let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
-  meanwhile(service, async () => {
-    second = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-2")}`], other);
-  });
-  const first = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-1")}`], service);
-  expect(first.exitCode).toBe(0);
-  expect(second?.exitCode).toBe(2);
-  expect(second?.stderr).toContain("promises.ndjson is not appended to: tickets did not write it for this environment");
-  expect(other.connections()).toBe(0);
-  expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
-});
+test(
+  "two runs with ledgers of their own don't write the same output: the second is exit 2 before it sends",
+  LONG,
+  async () => {
+    const { place, service } = await openSales(ROWS);
+    const other = await startService();
+    const command = [...SEND, "-o", "promises.ndjson"];
+    let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
+    meanwhile(service, async () => {
+      second = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-2")}`], other);
+    });
+    const first = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-1")}`], service);
+    expect(first.exitCode).toBe(0);
+    expect(second?.exitCode).toBe(2);
+    expect(second?.stderr).toContain(
+      "promises.ndjson is not appended to: tickets did not write it for this environment",
+    );
+    expect(other.connections()).toBe(0);
+    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+  },
+);
 
 interface Counted {
   readonly inFlight: number;
   readonly actions: { readonly inDoubt: number };
 }
 
-test("a chunk that is being sent is called in flight while the process lives", { tags: ["long"] }, async () => {
+test("a chunk that is being sent is called in flight while the process lives", LONG, async () => {
   const { place, service } = await openSales(ROWS);
   let seen = "";
   let document: unknown;
@@ -218,27 +220,29 @@ test("a chunk that is being sent is called in flight while the process lives", {
 });
 
 describe("standard streams", () => {
-  test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(ROWS);
-    const shell = '{ "$@"; echo $? > code; } | head -n 1';
-    const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
-    expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
-    expect(place.read("code")).toBe("0\n");
-    const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
-    expect(stderr).toContain(`The reader of standard output closed it. The rest goes to ${rest}.`);
-    const promises = ticketsOf(readPromises(place.read(rest)));
-    expect(promises).toEqual(ALL.slice(-promises.length));
-    await expectAllOnce(place, service);
-  });
+  test(
+    "a reader of the promises that goes away: the run goes on, and the rest goes to a file, said",
+    LONG,
+    async () => {
+      const { place, service } = await openSales(ROWS);
+      const shell = '{ "$@"; echo $? > code; } | head -n 1';
+      const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
+      expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
+      expect(place.read("code")).toBe("0\n");
+      const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+      expect(stderr).toContain(`The reader of standard output closed it. The rest goes to ${rest}.`);
+      const promises = ticketsOf(readPromises(place.read(rest)));
+      expect(promises).toEqual(ALL.slice(-promises.length));
+      await expectAllOnce(place, service);
+    },
+  );
 
   test.each([
     ["stdin", '"$@" <&-'],
     ["stdout", '"$@" >&-'],
     ["stderr", '"$@" 2>&-'],
     ["all three", '"$@" <&- >&- 2>&-'],
-  ])("%s closed: the run is as ever", { tags: ["long"] }, async (_, shell) => {
+  ])("%s closed: the run is as ever", LONG, async (_, shell) => {
     const { place, service } = await openSales(ROWS);
     expect(await place.tickets([...SEND, "-o", "promises.ndjson"], { ...service, shell })).toMatchObject({
       exitCode: 0,
@@ -247,14 +251,14 @@ describe("standard streams", () => {
     await expectAllOnce(place, service);
   });
 
-  test("promises to a closed stdout are in the ledger", { tags: ["long"] }, async () => {
+  test("promises to a closed stdout are in the ledger", LONG, async () => {
     const { place, service } = await openSales(ROWS);
     const ended = await place.tickets([...SEND, "-o", "-"], { ...service, shell: '"$@" >&-' });
     expect(ended.exitCode).toBe(0);
     await expectAllOnce(place, service);
   });
 
-  test("a reader of the log that goes away, or whose disk is full, stops nothing", { tags: ["long"] }, async () => {
+  test("a reader of the log that goes away, or whose disk is full, stops nothing", LONG, async () => {
     for (const shell of ['"$@" 2>/dev/full', '{ "$@"; echo $? > code; } 2>&1 >/dev/null | head -n 1']) {
       const { place, service } = await openSales(ROWS);
       await place.tickets([...SEND, "--verbose", "-o", "promises.ndjson"], { ...service, shell });
@@ -268,7 +272,7 @@ describe("standard streams", () => {
     ["the summary", [...SEND, "--json"]],
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
-  ])("%s that a full disk does not take is exit 10, not a crash", { tags: ["long"] }, async (_, command) => {
+  ])("%s that a full disk does not take is exit 10, not a crash", LONG, async (_, command) => {
     const { place, service } = await openSales(ROWS);
     if (command[0] === "results") await place.tickets(SEND, service);
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: '"$@" >/dev/full' });
@@ -280,7 +284,7 @@ describe("standard streams", () => {
   test.each([
     ["actions", ["plan", "sales.csv"]],
     ["results", ["results", "--env", "playground"]],
-  ])("a reader of %s that had enough is all right", { tags: ["long"] }, async (_, command) => {
+  ])("a reader of %s that had enough is all right", LONG, async (_, command) => {
     const { place, service } = await openSales(ROWS);
     place.write("sales.csv", salesTable(4000));
     if (command[0] === "results") await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
@@ -334,48 +338,54 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-type Signals = readonly [what: string, signals: readonly NodeJS.Signals[], exitCode: number, inDoubt: number];
-const SIGNALS = forWalks<Signals>(
-  [
-    ["Ctrl-C behind a hangup gives the request up", ["SIGHUP", "SIGINT"], 6, CHUNK],
-    ["three hangups, as one closed window sends them, are one request to stop", ["SIGHUP", "SIGHUP", "SIGHUP"], 129, 0],
-    ["a hangup behind Ctrl-C does not give the request up", ["SIGINT", "SIGHUP"], 130, 0],
-    ["a hangup behind SIGTERM does not give the request up", ["SIGTERM", "SIGHUP"], 143, 0],
-    ["SIGTERM behind a hangup gives the request up", ["SIGHUP", "SIGTERM"], 6, CHUNK],
-  ],
-  5,
-);
-const isHeard = async (...[, signals, exitCode, inDoubt]: Signals): Promise<void> => {
-  const { place, service } = await openSales(ROWS);
-  // Signals that come together may be heard as one: each is sent when the one before was heard.
-  place.write(
-    "report.mjs",
-    `import fs from "node:fs";
-     for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(name, () => fs.writeSync(2, "heard " + name + "\\n"));`,
-  );
-  let child: ChildProcess | undefined;
-  let said = "";
-  meanwhile(service, async () => {
-    for (const [at, signal] of signals.entries()) {
-      child?.kill(signal);
-      while (said.split("heard SIG").length - 1 <= at) await setImmediate();
-    }
-  });
-  const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], {
-    ...service,
-    nodeArgs: ["--import", place.path("report.mjs")],
-    onSpawn: (spawned) => {
-      child = spawned;
-      spawned.stderr?.on("data", (text: Buffer) => {
-        said += text.toString();
-      });
-    },
-  });
-  expect(summary).toMatchObject({ exitCode, actions: { accepted: 3 * CHUNK - inDoubt, inDoubt } });
-};
+const SIGNALS: readonly (readonly [
+  what: string,
+  signals: readonly NodeJS.Signals[],
+  exitCode: number,
+  inDoubt: number,
+])[] = [
+  ["Ctrl-C behind a hangup gives the request up", ["SIGHUP", "SIGINT"], 6, CHUNK],
+  ["three hangups, as one closed window sends them, are one request to stop", ["SIGHUP", "SIGHUP", "SIGHUP"], 129, 0],
+  ["a hangup behind Ctrl-C does not give the request up", ["SIGINT", "SIGHUP"], 130, 0],
+  ["a hangup behind SIGTERM does not give the request up", ["SIGTERM", "SIGHUP"], 143, 0],
+  ["SIGTERM behind a hangup gives the request up", ["SIGHUP", "SIGTERM"], 6, CHUNK],
+];
+const ON_LINUX = { skip: process.platform !== "linux" };
 
-test.skipIf(process.platform !== "linux").each(SIGNALS.short)("%s", isHeard);
-test.skipIf(process.platform !== "linux").each(SIGNALS.long)("%s", { tags: ["long"] }, isHeard);
+testEach(
+  "%s",
+  SIGNALS,
+  SIGNALS.length,
+  async ([, signals, exitCode, inDoubt]) => {
+    const { place, service } = await openSales(ROWS);
+    // Signals that come together may be heard as one: each is sent when the one before was heard.
+    place.write(
+      "report.mjs",
+      `import fs from "node:fs";
+     for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) process.on(name, () => fs.writeSync(2, "heard " + name + "\\n"));`,
+    );
+    let child: ChildProcess | undefined;
+    let said = "";
+    meanwhile(service, async () => {
+      for (const [at, signal] of signals.entries()) {
+        child?.kill(signal);
+        while (said.split("heard SIG").length - 1 <= at) await setImmediate();
+      }
+    });
+    const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], {
+      ...service,
+      nodeArgs: ["--import", place.path("report.mjs")],
+      onSpawn: (spawned) => {
+        child = spawned;
+        spawned.stderr?.on("data", (text: Buffer) => {
+          said += text.toString();
+        });
+      },
+    });
+    expect(summary).toMatchObject({ exitCode, actions: { accepted: 3 * CHUNK - inDoubt, inDoubt } });
+  },
+  ON_LINUX,
+);
 
 /** Writes a byte into the first line, and nothing else; as a person would, not within a tick of the last change. */
 function overwrite(path: string, byte: string): void {

@@ -11,7 +11,7 @@ const SEND = ["stream", "sales.csv", "--env", "playground"];
 const STATUS = ["status", "--env", "playground"];
 
 test("status begins with the last success, the last failure and what did not start, and shows files and duration of each run", async () => {
-  const { place, service } = await openSales(3, { isWarm: true });
+  const { place, service } = await openSales(3);
   await place.tickets(SEND, service);
   place.write("events.csv", "eventId,currency\nE,X\n");
   await place.tickets(["stream", "events.csv", "--env", "playground"], service);
@@ -38,7 +38,7 @@ test("status begins with the last success, the last failure and what did not sta
 });
 
 test("status --max-age is 4 when the last success is older, or there was none; a check is no success, nor a resume of nothing", async () => {
-  const { place, service } = await openSales(3, { isWarm: true });
+  const { place, service } = await openSales(3);
   const old = [...STATUS, "--max-age", "26h"];
   expect(await place.tickets(old, service)).toMatchObject({ exitCode: 4 });
   await place.tickets(SEND, service);

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Ended, Workplace } from "../support/bin.ts";
 import { freePort, startProxy } from "../support/raw-server.ts";
 import { expectSpokenAsSpecified, openSales, type Service, type ServiceOptions } from "../support/service.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_RETRIES=0"];
@@ -99,10 +99,10 @@ const TROUBLES: Readonly<Record<string, () => Trouble | Promise<Trouble>>> = {
 };
 
 describe("the key shows nowhere behind", () => {
-  test.each(Object.entries(TROUBLES))("%s", { tags: ["long"] }, async (_, troubleOf) => {
+  test.each(Object.entries(TROUBLES))("%s", LONG, async (_, troubleOf) => {
     const { exitCode, env, service: behaviour, secrets = [], nodeArgs, expected } = await troubleOf();
     for (const talk of TALK) {
-      const { place, service } = await openSales(5, { isWarm: true, ...behaviour });
+      const { place, service } = await openSales(5, { ...behaviour });
       const ended = await place.tickets([...COMMAND, ...talk], {
         env: { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY, ...env },
         ...(nodeArgs && { nodeArgs: nodeArgs(place) }),
@@ -115,26 +115,25 @@ describe("the key shows nowhere behind", () => {
 });
 
 describe("the right key shows nowhere", () => {
-  const showsNowhere = async (talk: readonly string[]): Promise<void> => {
-    const { place, service } = await openSales(5, { isWarm: true, key: KEY });
-    const said = [
-      await place.tickets([...COMMAND, ...talk], service),
-      await place.tickets([...COMMAND, ...talk], service),
-      await place.tickets(["env", "playground", ...talk.filter((word) => word === "--json")], service),
-    ];
-    expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
-    expectSpokenAsSpecified(service);
-    expectNowhere(place, said);
-  };
-  const walks = forWalks(
-    TALK.map((talk) => [talk.join(" "), talk] as const),
-    8,
+  testEach(
+    "after a whole run: %j",
+    TALK.map((talk) => [talk]),
+    TALK.length,
+    async ([talk = []]) => {
+      const { place, service } = await openSales(5, { key: KEY });
+      const said = [
+        await place.tickets([...COMMAND, ...talk], service),
+        await place.tickets([...COMMAND, ...talk], service),
+        await place.tickets(["env", "playground", ...talk.filter((word) => word === "--json")], service),
+      ];
+      expect(said.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+      expectSpokenAsSpecified(service);
+      expectNowhere(place, said);
+    },
   );
-  test.each(walks.short)("after a whole run: %s", (_, talk) => showsNowhere(talk));
-  test.each(walks.long)("after a whole run: %s", { tags: ["long"] }, (_, talk) => showsNowhere(talk));
 
-  test("when it comes from a file that a config names", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true, key: KEY });
+  test("when it comes from a file that a config names", LONG, async () => {
+    const { place, service } = await openSales(5, { key: KEY });
     const environment = `{baseUrl: "${service.baseUrl}", apiKey: {file: key.txt}}`;
     place.write("tickets.config.yaml", `environments: {live: ${environment}}\n`);
     place.write("key.txt", `${KEY}\n`);
@@ -147,7 +146,7 @@ describe("the right key shows nowhere", () => {
   });
 
   test("when it is written where it does not belong", async () => {
-    const { place } = await openSales(5, { isWarm: true });
+    const { place } = await openSales(5);
     place.write("tickets.config.yaml", `environments: {live: {baseUrl: "https://a.example", apiKey: ${KEY}}}\n`);
     const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
     expect(ended.exitCode).toBe(2);
@@ -158,7 +157,7 @@ describe("the right key shows nowhere", () => {
 
 // Which addresses have no https: test/unit/config/base-url.test.ts.
 test("an address without https is exit 2, and nothing is sent, not even to a proxy", async () => {
-  const { place, service: proxy } = await openSales(5, { isWarm: true });
+  const { place, service: proxy } = await openSales(5);
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: "http://127.0.0.1.example.com",
     TICKETS_PLAYGROUND_API_KEY: KEY,

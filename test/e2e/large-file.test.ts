@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
+import { LONG } from "../support/walks.ts";
 
 const HEADER = "eventId,ticketId,userId,price,orderTime,note\n";
 const NOTE = "x".repeat(2000);
@@ -26,7 +27,7 @@ test("gives the plan that its rows give on standard input", async () => {
   expect(unnamed(file.stdout)).toBe(unnamed(pipe.stdout));
 });
 
-test("is refused in the words of any other file where it can't be read on", { tags: ["long"] }, async () => {
+test("is refused in the words of any other file where it can't be read on", LONG, async () => {
   const place = openWorkplace();
   const bytes = Buffer.concat([Buffer.from(`${HEADER}${sales(8500)}`), Buffer.from([0xff, 0xfe, 0x0a])]);
   place.write("sales.csv", bytes);
@@ -36,7 +37,7 @@ test("is refused in the words of any other file where it can't be read on", { ta
   expect(stderr).not.toContain("    at ");
 });
 
-test("is read no further once the command is stopped", { tags: ["long"] }, async () => {
+test("is read no further once the command is stopped", LONG, async () => {
   const place = openWorkplace();
   place.write("sales.csv", `${HEADER}${sales(8500)}`);
   const stop = "setTimeout(() => process.kill(process.pid, 'SIGTERM'), 300)";
@@ -45,7 +46,7 @@ test("is read no further once the command is stopped", { tags: ["long"] }, async
   expect(exitCode).toBe(143);
 });
 
-test("is read whatever flags Node is given", { tags: ["long"] }, async () => {
+test("is read whatever flags Node is given", LONG, async () => {
   const place = openWorkplace();
   place.write("sales.csv", `${HEADER}${sales(8500)}`);
   const nodeArgs = ["--max-old-space-size=2000", "--expose-gc"];

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { openPlayground, openSales } from "../support/service.ts";
+import { LONG } from "../support/walks.ts";
 
 type Line = Readonly<Record<string, unknown>> & { readonly event: string };
 
@@ -25,7 +26,7 @@ function linesOf(log: string): readonly Line[] {
 }
 
 test("a run is logged event by event", async () => {
-  const { place, service } = await openSales(3, { isWarm: true });
+  const { place, service } = await openSales(3);
   const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
   const { exitCode } = await place.tickets([...send, "--log", "logs/t.log"], service);
   expect(exitCode).toBe(0);
@@ -52,7 +53,7 @@ test("a run is logged event by event", async () => {
 });
 
 test("what fails before anything is read is a line, too", async () => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   const failures: readonly (readonly [readonly string[], RegExp])[] = [
     [["stream", "missing.csv"], /There is no file missing\.csv/],
     [["validate", "missing.csv", "--config", "none.yaml"], /none\.yaml/],
@@ -75,8 +76,8 @@ test("what fails before anything is read is a line, too", async () => {
 /** Its checksum is wrong. */
 const WALLET = "0x52908400098527886e0F7030069857D2E4169EE7";
 
-test("problems name their rule and place; who bought is masked, also with --verbose", { tags: ["long"] }, async () => {
-  const { place, service } = await openPlayground({ isWarm: true });
+test("problems name their rule and place; who bought is masked, also with --verbose", LONG, async () => {
+  const { place, service } = await openPlayground();
   place.write("sales.csv", `eventId,ticketId,to,price\nE1,T1,${WALLET},10\n`);
   const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log", "t.log"];
   const { stderr, exitCode } = await place.tickets(command, service);

@@ -6,12 +6,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { dies, salesRig, settleByTruth } from "../support/interrupted.ts";
-import type { SalesRig } from "../support/invariant/sales.ts";
+import { dies, type SalesRig, salesRig, processedCount as sent, settleByTruth } from "../support/interrupted.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { type SharedLedger, sharedLedger } from "../support/shared-ledger.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 const to = (output: string, ...more: readonly string[]): readonly string[] => [
   ...["stream", "events.csv", "sales.csv", "--env", "playground", "-o", output],
@@ -19,7 +18,6 @@ const to = (output: string, ...more: readonly string[]): readonly string[] => [
 ];
 const importOf = (file: string): readonly string[] => ["results", "--import", file, "--env", "playground"];
 
-const sent = (rig: SalesRig): number => rig.requests().flat().length;
 const listOf = (rig: SalesRig): string => join(rig.state, "journal.ndjson");
 const ledgerFiles = (rig: SalesRig) => readdirSync(rig.state).filter((name) => name.startsWith("ledger.db"));
 const loseLedger = (rig: SalesRig): void => {
@@ -75,7 +73,7 @@ describe("a ledger that was lost", () => {
     expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("20 actions were known already")]);
   };
   test("is noticed by the next night, and the import opens the way again", () => isNoticed(to("b.ndjson")));
-  test("is noticed by every command that would decide by it", { tags: ["long"] }, () =>
+  test("is noticed by every command that would decide by it", LONG, () =>
     isNoticed(
       ...[
         to("b.ndjson"),
@@ -91,9 +89,7 @@ describe("a ledger that was lost", () => {
     ),
   );
 
-  test("and whose promises stand in several files is missed until all of them are imported", {
-    tags: ["long"],
-  }, async () => {
+  test("and whose promises stand in several files is missed until all of them are imported", LONG, async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
     rig.place.write("sales.csv", salesTable(29));
@@ -188,24 +184,26 @@ describe("a ledger that was lost", () => {
     await nothingNew(rig, "b.ndjson");
   });
 
-  test("where nothing tells of its runs but two imports, each of a part, is missed until both are imported again", {
-    tags: ["long"],
-  }, async () => {
-    const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"));
-    const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
-    rig.place.write("one.ndjson", lines.slice(0, 10).join(""));
-    rig.place.write("other.ndjson", lines.slice(10).join(""));
-    loseLedger(rig);
-    rmSync(listOf(rig));
-    await rig.run(importOf("one.ndjson"));
-    await rig.run(importOf("other.ndjson"));
-    loseLedger(rig);
-    await rig.run(importOf("one.ndjson"));
-    expect(await refused(rig, to("b.ndjson"))).toContain("it knows 10 of 20 actions");
-    await rig.run(importOf("other.ndjson"));
-    await nothingNew(rig, "b.ndjson");
-  });
+  test(
+    "where nothing tells of its runs but two imports, each of a part, is missed until both are imported again",
+    LONG,
+    async () => {
+      const rig = await salesRig(20);
+      await rig.run(to("a.ndjson"));
+      const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
+      rig.place.write("one.ndjson", lines.slice(0, 10).join(""));
+      rig.place.write("other.ndjson", lines.slice(10).join(""));
+      loseLedger(rig);
+      rmSync(listOf(rig));
+      await rig.run(importOf("one.ndjson"));
+      await rig.run(importOf("other.ndjson"));
+      loseLedger(rig);
+      await rig.run(importOf("one.ndjson"));
+      expect(await refused(rig, to("b.ndjson"))).toContain("it knows 10 of 20 actions");
+      await rig.run(importOf("other.ndjson"));
+      await nothingNew(rig, "b.ndjson");
+    },
+  );
 
   test("while a chunk was on its way is missed also after the import: no file says what became of it", async () => {
     const rig = await salesRig(20);
@@ -228,7 +226,7 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(0);
   });
 
-  test("is given up by a person who moves the list of runs away", { tags: ["long"] }, async () => {
+  test("is given up by a person who moves the list of runs away", LONG, async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
     loseLedger(rig);
@@ -371,9 +369,7 @@ async function stopped(): Promise<SalesRig> {
   return rig;
 }
 
-test("a command that was killed before its first request lacks nothing: the next one goes on", {
-  tags: ["long"],
-}, async () => {
+test("a command that was killed before its first request lacks nothing: the next one goes on", LONG, async () => {
   const rig = await stopped();
   await dies(rig, to("a.ndjson"), "listed");
   expect(await rig.run(["status", "--env", "playground"])).toMatchObject({ exitCode: 0 });
@@ -386,7 +382,7 @@ describe("the list of runs", () => {
     ["half a line", (line: string) => line.slice(0, 40)],
     ["zeros, as after a power cut", () => "\0".repeat(200)],
     ["zeros in front of the end of a line", () => `${"\0".repeat(200)}"}\n`],
-  ])("that ends in %s after a crash is cut back, and nothing is said", { tags: ["long"] }, async (_what, tail) => {
+  ])("that ends in %s after a crash is cut back, and nothing is said", LONG, async (_what, tail) => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
     appendFileSync(listOf(rig), tail(readFileSync(listOf(rig), "utf8")));
@@ -398,7 +394,7 @@ describe("the list of runs", () => {
     expect(said).toContain("--import a.ndjson b.ndjson");
   });
 
-  test("that is damaged in the middle stops everything, until a person moves it away", { tags: ["long"] }, async () => {
+  test("that is damaged in the middle stops everything, until a person moves it away", LONG, async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
     writeFileSync(listOf(rig), readFileSync(listOf(rig), "utf8").replace(/"actions":20/, '"actions":-20'));
@@ -409,7 +405,7 @@ describe("the list of runs", () => {
   });
 });
 
-test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, async () => {
+test("the first line says NEW as long as nothing was sent", LONG, async () => {
   const rig = await salesRig(20);
   rig.place.write("bad.csv", "eventId,ticketId\n,\n");
   await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
@@ -427,20 +423,16 @@ describe("lines that were written, and not noted before a kill, stand once in a 
 
   interface Case {
     readonly file: string;
+    readonly what: "torn" | "whole";
     /** How much the power cut, or the kill, left of the lines. */
     readonly left: (text: string) => string;
   }
-  const ALL = (text: string): string => text;
-  const ONE_AND_A_HALF = (text: string): string => text.slice(0, -40);
-  const CASES = forWalks(
-    [
-      { file: "a.ndjson", left: ONE_AND_A_HALF },
-      { file: "a.ndjson", left: ALL },
-      { file: "a.csv", left: ALL },
-      { file: "a.csv", left: ONE_AND_A_HALF },
-    ],
-    2,
-  );
+  const CASES: readonly Case[] = [
+    { file: "a.ndjson", what: "torn", left: (text) => text.slice(0, -40) },
+    { file: "a.ndjson", what: "whole", left: (text) => text },
+    { file: "a.csv", what: "whole", left: (text) => text },
+    { file: "a.csv", what: "torn", left: (text) => text.slice(0, -40) },
+  ];
 
   /** A run that died with the lines of its first chunk written and not noted. */
   async function killed({ file, left }: Case, shared?: SharedLedger) {
@@ -478,21 +470,17 @@ describe("lines that were written, and not noted before a kill, stand once in a 
     await rig.run(command);
     await endWell(rig, command, each.file);
   };
-  const named = ({ file, left }: Case) => `${file}, ${left === ALL ? "whole" : "torn"}`;
-  for (const each of CASES.short) test(`${named(each)}, and nothing was lost`, () => nothingWasLost(each));
-  for (const each of CASES.long)
-    test(`${named(each)}, and nothing was lost`, { tags: ["long"] }, () => nothingWasLost(each));
+  testEach("$file, $what, and nothing was lost", CASES, 2, (each) => nothingWasLost(each));
 
   describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
-    for (const each of [...CASES.short, ...CASES.long])
-      test(named(each), { tags: ["long"] }, async () => nothingWasLost(each, await sharedLedger()));
+    test.each(CASES)("$file, $what", LONG, async (each) => nothingWasLost(each, await sharedLedger()));
   });
 });
 
 test.each([
   ["lacks the end of its first line", (promises: string) => promises.replace(/^(.*\n.{40}).*\n/, "$1\n")],
   ["is no promises file", () => salesTable(3)],
-])("an import of a table that %s is refused with a sentence", { tags: ["long"] }, async (_what, made) => {
+])("an import of a table that %s is refused with a sentence", LONG, async (_what, made) => {
   const rig = await salesRig(20);
   await rig.run(to("whole.csv"));
   rig.place.write("given.csv", made(rig.place.read("whole.csv")));
@@ -501,7 +489,7 @@ test.each([
   expect(said).not.toContain("    at ");
 });
 
-test("an import brings ids with any character back", { tags: ["long"] }, async () => {
+test("an import brings ids with any character back", LONG, async () => {
   const rig = await salesRig(1);
   const ids = ["\u2028", "\u2029", "\r", "\u0085", "\ufeff", "'=", '"', "\\", "😀"].map((text, at) => `T${text}${at}`);
   const data = (ticketId: string) => ({ eventId: "E-1", ticketId, userId: "u", price: "1", orderTime: 1 });
@@ -515,29 +503,31 @@ test("an import brings ids with any character back", { tags: ["long"] }, async (
   expect(sent(rig)).toBe(ids.length + 1);
 });
 
-test("a ledger belongs to its base URL: with another one nothing is sent until its promises are imported", {
-  tags: ["long"],
-}, async () => {
-  const rig = await salesRig(20);
-  await rig.run(to("a.ndjson"));
-  const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
-  onTestFinished(() => other[Symbol.asyncDispose]());
-  const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
-  const { exitCode, stderr } = await rig.run(to("a.ndjson"), { env });
-  expect([exitCode, sent(rig)]).toEqual([2, 20]);
-  for (const part of [rig.sandbox.url, other.url, "tickets results --import"]) expect(stderr).toContain(part);
+test(
+  "a ledger belongs to its base URL: with another one nothing is sent until its promises are imported",
+  LONG,
+  async () => {
+    const rig = await salesRig(20);
+    await rig.run(to("a.ndjson"));
+    const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
+    onTestFinished(() => other[Symbol.asyncDispose]());
+    const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
+    const { exitCode, stderr } = await rig.run(to("a.ndjson"), { env });
+    expect([exitCode, sent(rig)]).toEqual([2, 20]);
+    for (const part of [rig.sandbox.url, other.url, "tickets results --import"]) expect(stderr).toContain(part);
 
-  // The same service under a new address.
-  loseLedger(rig);
-  expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
-  expect(readFileSync(listOf(rig), "utf8")).toMatch(new RegExp(`"baseUrl":"${other.url}/?","actions":20`));
-  rig.place.write("sales.csv", salesTable(29));
-  expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
-    exitCode: 0,
-    stderr: expect.stringContaining("10 accepted"),
-  });
-  expect(await rig.run(to("a.ndjson")), "and not back again").toMatchObject({ exitCode: 2 });
-});
+    // The same service under a new address.
+    loseLedger(rig);
+    expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(listOf(rig), "utf8")).toMatch(new RegExp(`"baseUrl":"${other.url}/?","actions":20`));
+    rig.place.write("sales.csv", salesTable(29));
+    expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("10 accepted"),
+    });
+    expect(await rig.run(to("a.ndjson")), "and not back again").toMatchObject({ exitCode: 2 });
+  },
+);
 
 /** Begins the sandbox anew, as `tickets sandbox --reset` does. */
 async function resetSandbox(place: Workplace): Promise<void> {
@@ -549,35 +539,39 @@ async function resetSandbox(place: Workplace): Promise<void> {
   expect(reset.exitCode).toBe(0);
 }
 
-test("after a reset the same command sends everything to the new sandbox, once the old promises are set aside", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  place.write("sales.csv", salesTable(3));
-  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-  const command = ["stream", "events.csv", "sales.csv"];
-  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
-  const before = place.read("promises.sandbox.ndjson");
-  await resetSandbox(place);
+test(
+  "after a reset the same command sends everything to the new sandbox, once the old promises are set aside",
+  LONG,
+  async () => {
+    const place = openWorkplace();
+    place.write("sales.csv", salesTable(3));
+    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+    const command = ["stream", "events.csv", "sales.csv"];
+    expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+    const before = place.read("promises.sandbox.ndjson");
+    await resetSandbox(place);
 
-  const refused = await place.tickets(command);
-  expect([refused.exitCode, refused.stderr]).toEqual([
-    2,
-    expect.stringContaining("set this one aside with --move-aside"),
-  ]);
-  const next = await place.tickets([...command, "--move-aside"]);
-  expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
-  const aside = place.files().find((name) => /^promises\.sandbox\..*ndjson/.test(name) && place.read(name) === before);
-  expect(aside, "the old promises are kept").toBeDefined();
-  expect(place.read("promises.sandbox.ndjson").split("\n")).toHaveLength(5);
-  expect(await place.tickets(command)).toMatchObject({
-    exitCode: 0,
-    stderr: expect.stringContaining("all 4 actions were sent before"),
-  });
-});
+    const refused = await place.tickets(command);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("set this one aside with --move-aside"),
+    ]);
+    const next = await place.tickets([...command, "--move-aside"]);
+    expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
+    const aside = place
+      .files()
+      .find((name) => /^promises\.sandbox\..*ndjson/.test(name) && place.read(name) === before);
+    expect(aside, "the old promises are kept").toBeDefined();
+    expect(place.read("promises.sandbox.ndjson").split("\n")).toHaveLength(5);
+    expect(await place.tickets(command)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("all 4 actions were sent before"),
+    });
+  },
+);
 
-test("a sandbox whose state was deleted by hand is begun anew by a reset", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
+test("a sandbox whose state was deleted by hand is begun anew by a reset", LONG, async () => {
+  const place = openWorkplace();
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   const command = ["stream", "events.csv", "-o", "-"];
   expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });

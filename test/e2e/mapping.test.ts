@@ -10,7 +10,7 @@ const EVENTBRITE = fixture("exports/eventbrite/attendees.csv");
 
 describe("tickets init", () => {
   test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", async () => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     place.write("tickets.config.yaml", "env: mine\n");
     const refused = await place.tickets(["init", "attendees.csv"]);
@@ -31,7 +31,7 @@ describe("tickets init", () => {
   });
 
   test("refuses beside a config of another name, which would stop every command", async () => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     place.write(".ticketsrc.yaml", "env: mine\n");
     const refused = await place.tickets(["init"]);
     expect(refused.exitCode).toBe(2);
@@ -39,7 +39,7 @@ describe("tickets init", () => {
   });
 
   test("without an export writes an example that can be read; standard input works too", async () => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     expect((await place.tickets(["init"])).exitCode).toBe(0);
     expect((await place.tickets(["env"])).exitCode).toBe(0);
     const { stdout, exitCode } = await place.tickets(["init", "-", "-o", "-"], { stdin: readFileSync(EVENTBRITE) });
@@ -50,7 +50,7 @@ describe("tickets init", () => {
 
 // What it shows: docs/tutorial.md, whose commands are typed (docs.test.ts), and test/pipeline/commands/plan.test.ts.
 test("tickets plan --preview --json gives the same as one document; -o FILE writes the actions beside it", async () => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   cpSync(fixture("exports/hievents"), place.folder, { recursive: true });
   const { stdout } = await place.tickets(["plan", "attendees.csv", "--preview", "--json", "-o", "actions.ndjson"]);
   const { preview, byAction } = JSON.parse(stdout);

@@ -22,7 +22,7 @@ function fillIn(yaml: string, answers: Answers): string {
 
 /** From init to stream; gives what the service accepted, and how many answers that took. */
 async function sendAsNewcomer(folder: string, answers: Answers, warned: readonly string[] = []) {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   for (const name of readdirSync(fixture(folder))) place.write(name, readFileSync(fixture(`${folder}/${name}`)));
   const names = readdirSync(fixture(folder));
   const written = await place.tickets(["init", ...names]);

@@ -5,12 +5,13 @@ import { describe, expect, test } from "vitest";
 import type { Workplace } from "../support/bin.ts";
 import { openSales, type Service, startService } from "../support/service.ts";
 import { readLines, readPromises, readTable, salesTable, ticketIds } from "../support/tables.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 
 describe("standard output", () => {
   test("holds the promises as NDJSON and nothing else with --output -", async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+    const { place, service } = await openSales(12);
     const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"], service);
     expect(exitCode).toBe(0);
     expect(readPromises(stdout).map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 12));
@@ -19,7 +20,7 @@ describe("standard output", () => {
   });
 
   test("holds what is left of a run that stopped, too, and no file does", async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+    const { place, service } = await openSales(12);
     const command = [...SEND, "-o", "-", "TICKETS_CHUNK_SIZE=5"];
     service.behave({ answer: () => (service.requests.length > 1 ? { status: 403, body: "{}" } : undefined) });
     const begun = await place.tickets(command, service);
@@ -40,8 +41,8 @@ describe("standard output", () => {
     "resume",
     "settle 0badcafe",
     "prune",
-  ])("holds one JSON document with --json where there is no result: %s", { tags: ["long"] }, async (command) => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  ])("holds one JSON document with --json where there is no result: %s", LONG, async (command) => {
+    const { place, service } = await openSales(12);
     const { exitCode, stdout } = await place.tickets([...command.split(" "), "--json", "--env", "nowhere"], service);
     expect(exitCode).toBe(2);
     const error = { code: "usage", message: expect.stringContaining("nowhere"), hint: expect.any(String) };
@@ -61,38 +62,38 @@ describe("--quiet", () => {
   const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW( · .*)?\n/, "");
   const quietly = async (place: Workplace, service: Service) => place.tickets([...SEND, "--quiet"], service);
 
-  test("holds back progress and summary when all is well, and prints warnings, each once for its row", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
-    const first = await quietly(place, service);
-    expect(first.exitCode).toBe(0);
-    expect(first.stderr).toMatch(/^playground .* NEW · .*\nwarning: event-not-registered: [^\n]*\n$/);
-    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
-    // A row of another night, and the old ones elsewhere in the file.
-    const [header = "", ...rows] = salesTable(12).split(/(?<=\n)/);
-    const undated = "E-9,T-99,user-1@example.org,10.00,\n";
-    place.write("sales.csv", [header, undated, ...rows].join(""));
-    const second = await quietly(place, service);
-    expect(second.exitCode).toBe(0);
-    expect(second.stderr).toContain("warning: order-time-missing: sales.csv:2 ");
-    expect(second.stderr).toContain('"E-9" is not known here');
-    expect(second.stderr).not.toContain('"E-1"');
-    place.write("sales.csv", [header, ...rows, undated].join(""));
-    expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
-    // Another row with the very same text to say.
-    place.write("sales.csv", [header, ...rows, undated, undated.replace("T-99", "T-100")].join(""));
-    const third = await quietly(place, service);
-    expect(third.stderr).toContain(
-      "warning: order-time-missing (2 times: 2 soldTicket, 1 of them reported before): sales.csv:15 ",
-    );
-    expect(service.sent()).toHaveLength(14);
-  });
+  test(
+    "holds back progress and summary when all is well, and prints warnings, each once for its row",
+    LONG,
+    async () => {
+      const { place, service } = await openSales(12);
+      const first = await quietly(place, service);
+      expect(first.exitCode).toBe(0);
+      expect(first.stderr).toMatch(/^playground .* NEW · .*\nwarning: event-not-registered: [^\n]*\n$/);
+      expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+      // A row of another night, and the old ones elsewhere in the file.
+      const [header = "", ...rows] = salesTable(12).split(/(?<=\n)/);
+      const undated = "E-9,T-99,user-1@example.org,10.00,\n";
+      place.write("sales.csv", [header, undated, ...rows].join(""));
+      const second = await quietly(place, service);
+      expect(second.exitCode).toBe(0);
+      expect(second.stderr).toContain("warning: order-time-missing: sales.csv:2 ");
+      expect(second.stderr).toContain('"E-9" is not known here');
+      expect(second.stderr).not.toContain('"E-1"');
+      place.write("sales.csv", [header, ...rows, undated].join(""));
+      expect(await quietly(place, service)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+      // Another row with the very same text to say.
+      place.write("sales.csv", [header, ...rows, undated, undated.replace("T-99", "T-100")].join(""));
+      const third = await quietly(place, service);
+      expect(third.stderr).toContain(
+        "warning: order-time-missing (2 times: 2 soldTicket, 1 of them reported before): sales.csv:15 ",
+      );
+      expect(service.sent()).toHaveLength(14);
+    },
+  );
 
-  test("values that nobody named are reported again as soon as they stand in another row", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("values that nobody named are reported again as soon as they stand in another row", LONG, async () => {
+    const { place, service } = await openSales(12);
     place.write("tickets.config.yaml", CHECK_INS);
     const night = async (...rows: readonly string[]): Promise<string> => {
       place.write("ins.csv", ["T,At,In", "A,1781280000,yes", ...rows, ""].join("\n"));
@@ -109,10 +110,8 @@ describe("--quiet", () => {
     expect(await night(d)).not.toContain("oui");
   });
 
-  test("a warning that was shown while nothing was sent is shown again by the night that sends", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("a warning that was shown while nothing was sent is shown again by the night that sends", LONG, async () => {
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "--dry-run"], service);
     await place.tickets(["validate", "sales.csv", "--env", "playground"], service);
     const bad = salesTable(3).replaceAll(/,\d+\.\d\d,/g, ",?,");
@@ -123,8 +122,8 @@ describe("--quiet", () => {
     expect(withoutNew((await quietly(place, service)).stderr)).toMatch(/^warning: event-not-registered/);
   });
 
-  test("that all went to the sandbox is always said", { tags: ["long"] }, async () => {
-    const { place } = await openSales(12, { isWarm: true });
+  test("that all went to the sandbox is always said", LONG, async () => {
+    const { place } = await openSales(12);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     for (const before of ["sandbox (built in) · ledger .tickets/sandbox/ledger.db NEW\n", ""])
       expect(await place.tickets(["stream", "events.csv", "--quiet"])).toMatchObject({
@@ -135,8 +134,8 @@ describe("--quiet", () => {
 });
 
 describe("an output file", () => {
-  test("of an earlier night is appended to", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("of an earlier night is appended to", LONG, async () => {
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const before = place.read("promises.ndjson");
     place.write("night2.csv", salesTable(6, { first: 10 }));
@@ -154,8 +153,8 @@ describe("an output file", () => {
     ]);
   });
 
-  test("as CSV has one header, however many nights", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("as CSV has one header, however many nights", LONG, async () => {
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
     place.write("sales.csv", salesTable(20));
     await place.tickets([...SEND, "-o", "promises.csv"], service);
@@ -169,8 +168,8 @@ describe("an output file", () => {
     );
   });
 
-  test("that was changed since is exit 2 before anything is sent", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("that was changed since is exit 2 before anything is sent", LONG, async () => {
+    const { place, service } = await openSales(12);
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const changed = place.read("promises.ndjson").replace("T-1", "T-X");
     place.write("promises.ndjson", changed);
@@ -181,10 +180,8 @@ describe("an output file", () => {
     expect(place.read("promises.ndjson")).toBe(changed);
   });
 
-  test("of another environment is exit 2 before anything is sent; --move-aside sets it aside", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("of another environment is exit 2 before anything is sent; --move-aside sets it aside", LONG, async () => {
+    const { place, service } = await openSales(12);
     const other = await startService();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const command = ["stream", "sales.csv", "--env", "other", "-o", "promises.ndjson"];
@@ -196,17 +193,14 @@ describe("an output file", () => {
     expect(await place.tickets([...command, "--move-aside"], { env })).toMatchObject({ exitCode: 0 });
   });
 
-  const stopsBefore = async (what: string): Promise<void> => {
-    const { place, service } = await openSales(12, { isWarm: true });
-    const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
+  testEach("that can't be written, %s, stops before sending", ["home", "sales.csv/out.ndjson"], 2, async (output) => {
+    const { place, service } = await openSales(12);
     const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
     expect([2, 10]).toContain(exitCode);
     expect(stderr).toContain(output.split("/")[0]);
     expect(stderr).not.toContain("a fault in tickets itself");
     expect(service.connections()).toBe(0);
-  };
-  test.each(["a folder"])("that can't be written, %s, stops before sending", stopsBefore);
-  test.each(["below a file"])("that can't be written, %s, stops before sending", { tags: ["long"] }, stopsBefore);
+  });
 });
 
 describe("a pipe or a device in place of a file", () => {
@@ -215,8 +209,8 @@ describe("a pipe or a device in place of a file", () => {
   test.each<[string, readonly string[]]>([
     ["plan", ["plan", "sales.csv", "-o", "pipe"]],
     ["results", ["results", "--env", "playground", "-o", "pipe"]],
-  ])("is written into by %s, and stays what it is", { tags: ["long"] }, async (_, command) => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  ])("is written into by %s, and stays what it is", LONG, async (_, command) => {
+    const { place, service } = await openSales(12);
     await place.tickets(SEND, service);
     const shell = 'mkfifo pipe; cat pipe >got & "$@"; code=$?; wait; exit $code';
     expect(await place.tickets(command, { ...service, shell })).toMatchObject({ exitCode: 0 });
@@ -224,8 +218,8 @@ describe("a pipe or a device in place of a file", () => {
     expect(readLines(place.read("got"))).toHaveLength(12);
   });
 
-  test("is not set aside by --move-aside: others need it where it is", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("is not set aside by --move-aside: others need it where it is", LONG, async () => {
+    const { place, service } = await openSales(12);
     const command = [...SEND, "-o", "pipe", "--move-aside"];
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });
     expect({ exitCode, sent: service.sent() }).toEqual({ exitCode: 2, sent: [] });
@@ -244,7 +238,7 @@ function stateOf(place: Workplace) {
 
 describe("--dry-run", () => {
   test("touches nothing: no ledger, no output, no request", async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+    const { place, service } = await openSales(12);
     const before = stateOf(place);
     const { summary } = await place.summary([...SEND, "--dry-run"], service);
     expect(summary).toMatchObject({
@@ -258,8 +252,8 @@ describe("--dry-run", () => {
     expect(service.connections()).toBe(0);
   });
 
-  test("leaves a ledger as it is, and counts what it knows", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(12, { isWarm: true });
+  test("leaves a ledger as it is, and counts what it knows", LONG, async () => {
+    const { place, service } = await openSales(12);
     await place.tickets(SEND, service);
     place.write("sales.csv", salesTable(15));
     const before = stateOf(place);

@@ -9,6 +9,7 @@ import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { linksIn, ROOT, readPage } from "../support/pages.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const shown = { encoding: "utf8", stdio: "pipe", maxBuffer: 64 * 1024 * 1024 } as const;
 
@@ -40,7 +41,7 @@ function pack(place: Workplace): string {
   return join(checkout, `ticket-stream-${JSON.parse(manifest).version}.tgz`);
 }
 
-test("holds all that its pages link to, and a manifest without what only a checkout needs", { tags: ["long"] }, () => {
+test("holds all that its pages link to, and a manifest without what only a checkout needs", LONG, () => {
   const place = openWorkplace();
   const tarball = pack(place);
   execFileSync("tar", ["xzf", tarball], { cwd: place.folder });
@@ -76,9 +77,7 @@ test("holds all that its pages link to, and a manifest without what only a check
   for (const key of ["scripts", "devDependencies", "allowScripts"]) expect(manifest).not.toHaveProperty(key);
 });
 
-test("is no larger than docs/design/dependencies.md says, and its types are found by whoever imports it", {
-  tags: ["long"],
-}, () => {
+test("is no larger than docs/design/dependencies.md says, and its types are found by whoever imports it", LONG, () => {
   const place = openWorkplace();
   const tarball = pack(place);
   const [, megabytes] = /takes less than (\d+) MB packed/.exec(readPage("docs/design/dependencies.md")) ?? [];
@@ -87,7 +86,7 @@ test("is no larger than docs/design/dependencies.md says, and its types are foun
   execFileSync(join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], shown);
 });
 
-test("installed in an empty folder, tells its version and streams to the sandbox", { tags: ["long"] }, async () => {
+test("installed in an empty folder, tells its version and streams to the sandbox", LONG, async () => {
   const place = openWorkplace();
   const tarball = pack(place);
   mkdirSync(place.path("empty"));

@@ -34,7 +34,7 @@ interface Rig {
 }
 
 async function openRig(behaviour?: ServiceOptions): Promise<Rig> {
-  const [service, place] = [await startService(behaviour), openWorkplace({ isWarm: true })];
+  const [service, place] = [await startService(behaviour), openWorkplace()];
   const key = "apiKey: {env: TICKETS_SHOP_KEY}";
   const ledger = await sharedLedger(undefined, `baseUrl: ${service.baseUrl}`, key);
   place.write("sales.csv", salesTable(20));

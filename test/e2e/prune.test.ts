@@ -5,13 +5,14 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openSales } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=2"];
 const PRUNE = ["prune", "--env", "playground", "--older-than", "0s"];
 const STATE = "home/state/tickets/playground";
 
 async function sent() {
-  const { place, service } = await openSales(4, { isWarm: true });
+  const { place, service } = await openSales(4);
   const { summary } = await place.summary(SEND, service);
   expect(summary.exitCode).toBe(0);
   return { place, service, run: summary.run ?? "" };
@@ -33,7 +34,7 @@ test("removes what was sent of ended runs, says how much, and nothing is sent ag
   expect(service.sent()).toHaveLength(4);
 });
 
-test("what would need it answers from the ledger, or in a sentence", { tags: ["long"] }, async () => {
+test("what would need it answers from the ledger, or in a sentence", LONG, async () => {
   const { place, service, run } = await sent();
   await place.tickets(PRUNE, service);
   const find = await place.tickets(["find", "T-3", "--env", "playground"], service);
@@ -51,7 +52,7 @@ test("what would need it answers from the ledger, or in a sentence", { tags: ["l
   }
 });
 
-test("leaves what a doubt needs", { tags: ["long"] }, async () => {
+test("leaves what a doubt needs", LONG, async () => {
   const { place, service, run } = await sent();
   service.behave({ answer: () => ({ status: 500, body: "" }) });
   place.write("sales.csv", salesTable(6));
@@ -66,7 +67,7 @@ test("leaves what a doubt needs", { tags: ["long"] }, async () => {
   expect((await chunkOf(doubted, "1")).stdout).toContain('"ticketId":"T-5"');
 });
 
-test("removes nothing while another holds the lock, nor where the ledger was lost", { tags: ["long"] }, async () => {
+test("removes nothing while another holds the lock, nor where the ledger was lost", LONG, async () => {
   const { place, service, run } = await sent();
   {
     using lock = new DatabaseSync(place.path(`${STATE}/environment.lock`));

@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { summaryIn } from "../support/interrupted.ts";
 import type { Rig } from "../support/invariant/rig.ts";
-import { summaryIn } from "../support/invariant/sales.ts";
 import { type Machines, openMachines } from "../support/machines.ts";
 import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { LONG } from "../support/walks.ts";
 
 const ON_IT = ["--env", "playground"];
 const DOWN_MS = 9_000;
@@ -102,9 +103,6 @@ const writeSales = (rig: Rig, tickets: number): void =>
 
 const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
   rig.requests().flatMap((request) => request.map(({ ticketId, eventId }) => ticketId ?? eventId));
-
-/** What takes long: the long walk has it. */
-const LONG = { tags: ["long"] };
 
 describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here${NEEDS_POSTGRES}`, () => {
   it.each([

@@ -7,13 +7,14 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { type Item, openPlayground, openSales, type Service, startService } from "../support/service.ts";
 import { type Cells, editTable, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const ENV = ["--env", "playground"];
 
 const sentOf = (service: Service): readonly Item["data"][] => service.sent().map(({ data }) => data);
 
 test("a reason is a sentence; the service's answer stands in the promises alone", async () => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   const failure = { status: "error", ticketId: "T-2", error: { code: "event_not_found", message: "No such event" } };
   const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });
   place.write("sales.csv", salesTable(3));
@@ -26,9 +27,8 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
   expect(readPromises(place.read("promises.playground.ndjson"))[1]?.response).toEqual(failure);
 });
 
-test("of many rejected actions the first are named, and the others counted", { tags: ["long"] }, async () => {
+test("of many rejected actions the first are named, and the others counted", LONG, async () => {
   const { place, service } = await openSales(8, {
-    isWarm: true,
     failureOf: () => ({ status: "error", error: { message: "No." } }),
   });
   const { stderr, exitCode } = await place.summary(["stream", "sales.csv", ...ENV], service);
@@ -40,7 +40,7 @@ test("of many rejected actions the first are named, and the others counted", { t
 
 /** A nightly full export whose third row is bad, its rejects corrected by `correct`. */
 async function correctedNight(correct: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
-  const { place, service } = await openPlayground({ isWarm: true });
+  const { place, service } = await openPlayground();
   place.write("sales.csv", text);
   const night = ["stream", "sales.csv", ...ENV];
   expect((await place.tickets([...night, "--max-invalid", "1"], service)).exitCode).toBe(4);
@@ -77,30 +77,32 @@ describe("a bad row whose corrected version was accepted", () => {
     });
     expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
   };
-  test.each(EXPORTS)("is known in the next full export, %s", { tags: ["long"] }, isKnown);
+  test.each(EXPORTS)("is known in the next full export, %s", LONG, isKnown);
 
-  test("needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service, night, rejects } = await correctedNight(withPrice);
-    const without = place.read("sales.rejects.csv").replace(/^(.*),[^,]*$/gm, "$1");
-    expect(without).not.toContain("tickets:row");
-    place.write("sales.rejects.csv", without);
-    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-    const { summary } = await place.summary(night, service);
-    expect(summary).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
-    // Its rejects bring the column back: what they are corrected to was sent, and that is all that is needed.
-    await place.tickets([...night, "--max-invalid", "1"], service);
-    const file = "sales.rejects.2.csv";
-    place.write(file, editTable(place.read(file), withPrice));
-    expect((await place.summary(["stream", file, ...ENV], service)).summary).toMatchObject({
-      state: "nothing new",
-      exitCode: 0,
-    });
-    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
-  });
+  test(
+    "needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid",
+    LONG,
+    async () => {
+      const { place, service, night, rejects } = await correctedNight(withPrice);
+      const without = place.read("sales.rejects.csv").replace(/^(.*),[^,]*$/gm, "$1");
+      expect(without).not.toContain("tickets:row");
+      place.write("sales.rejects.csv", without);
+      expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+      const { summary } = await place.summary(night, service);
+      expect(summary).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
+      // Its rejects bring the column back: what they are corrected to was sent, and that is all that is needed.
+      await place.tickets([...night, "--max-invalid", "1"], service);
+      const file = "sales.rejects.2.csv";
+      place.write(file, editTable(place.read(file), withPrice));
+      expect((await place.summary(["stream", file, ...ENV], service)).summary).toMatchObject({
+        state: "nothing new",
+        exitCode: 0,
+      });
+      expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
+    },
+  );
 
-  test("is one of several equal ones: each is corrected for itself", { tags: ["long"] }, async () => {
+  test("is one of several equal ones: each is corrected for itself", LONG, async () => {
     const row = "E-1,#REF!,user-9,?,1700000009\n";
     const { place, service, night, rejects } = await correctedNight(
       (cells) => cells,
@@ -129,27 +131,32 @@ describe("a bad row whose corrected version was accepted", () => {
     });
   });
 
-  test("is corrected in NDJSON, whatever the order of its keys and the spelling of what is not in it", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openPlayground({ isWarm: true });
-    const row = (price: string): string =>
-      `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
-    place.write("sales.ndjson", row('"1,x"'));
-    const night = ["stream", "sales.ndjson", ...ENV];
-    await place.tickets([...night, "--max-invalid", "1"], service);
-    place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"1,x"', '"1.50"'));
-    expect((await place.summary(["stream", "sales.rejects.ndjson", ...ENV], service)).summary).toMatchObject({
-      actions: { accepted: 1 },
-    });
-    place.write(
-      "sales.ndjson",
-      '{"orderTime":1700000000,"price":"1,x","userId":"u","ticketId":"T-1","name":null,"eventId":"E-1"}\n',
-    );
-    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { read: 1, invalid: 0 } });
-  });
+  test(
+    "is corrected in NDJSON, whatever the order of its keys and the spelling of what is not in it",
+    LONG,
+    async () => {
+      const { place, service } = await openPlayground();
+      const row = (price: string): string =>
+        `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
+      place.write("sales.ndjson", row('"1,x"'));
+      const night = ["stream", "sales.ndjson", ...ENV];
+      await place.tickets([...night, "--max-invalid", "1"], service);
+      place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"1,x"', '"1.50"'));
+      expect((await place.summary(["stream", "sales.rejects.ndjson", ...ENV], service)).summary).toMatchObject({
+        actions: { accepted: 1 },
+      });
+      place.write(
+        "sales.ndjson",
+        '{"orderTime":1700000000,"price":"1,x","userId":"u","ticketId":"T-1","name":null,"eventId":"E-1"}\n',
+      );
+      expect((await place.summary(night, service)).summary).toMatchObject({
+        exitCode: 0,
+        rows: { read: 1, invalid: 0 },
+      });
+    },
+  );
 
-  test("is known again when the process died between the answer and the end", { tags: ["long"] }, async () => {
+  test("is known again when the process died between the answer and the end", LONG, async () => {
     const { place, service, night, rejects } = await correctedNight(withPrice);
     for (const point of ["settled", "projected", "rejects written"]) {
       const env = { ...service.env, TICKETS_TEST_CRASH_AT: `${point}:1` };
@@ -161,30 +168,32 @@ describe("a bad row whose corrected version was accepted", () => {
   });
 });
 
-test("neither rejects nor the export that they come from may come by standard input beside the other", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openPlayground({ isWarm: true, failureOf: () => ({ status: "error" }) });
-  place.write("updates.csv", "ticketId,imageUrl\nT-1,https://img.example/a.png\n");
-  const command = ["stream", "--action", "updateTicket", ...ENV];
-  expect((await place.tickets([...command, "updates.csv"], service)).exitCode).toBe(4);
-  for (const [name, stdin, sentence] of [
-    [
-      "updates.csv",
-      "updates.rejects.csv",
-      "Standard input is a rejects file that tickets wrote; it can't be read together with updates.csv",
-    ],
-    [
-      "updates.rejects.csv",
-      "updates.csv",
-      "it can't be read together with Standard input, which may hold the same rows.",
-    ],
-  ] as const) {
-    const refused = await place.tickets([...command, name, "-"], { ...service, stdin: place.read(stdin) });
-    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
-  }
-  expect(service.sent()).toHaveLength(1);
-});
+test(
+  "neither rejects nor the export that they come from may come by standard input beside the other",
+  LONG,
+  async () => {
+    const { place, service } = await openPlayground({ failureOf: () => ({ status: "error" }) });
+    place.write("updates.csv", "ticketId,imageUrl\nT-1,https://img.example/a.png\n");
+    const command = ["stream", "--action", "updateTicket", ...ENV];
+    expect((await place.tickets([...command, "updates.csv"], service)).exitCode).toBe(4);
+    for (const [name, stdin, sentence] of [
+      [
+        "updates.csv",
+        "updates.rejects.csv",
+        "Standard input is a rejects file that tickets wrote; it can't be read together with updates.csv",
+      ],
+      [
+        "updates.rejects.csv",
+        "updates.csv",
+        "it can't be read together with Standard input, which may hold the same rows.",
+      ],
+    ] as const) {
+      const refused = await place.tickets([...command, name, "-"], { ...service, stdin: place.read(stdin) });
+      expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
+    }
+    expect(service.sent()).toHaveLength(1);
+  },
+);
 
 /** The table with its rows in another order. */
 function reordered(text: string): string {
@@ -202,7 +211,7 @@ describe("guards against formulas", () => {
   const GUARDED = ["--config", "guarded.yaml"];
 
   const areUndone = async (...flags: readonly string[]): Promise<void> => {
-    const { place, service } = await openPlayground({ isWarm: true });
+    const { place, service } = await openPlayground();
     place.write("sales.csv", SALES);
     place.write("guarded.yaml", SAFE_CSV);
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv", ...flags];
@@ -234,13 +243,13 @@ describe("guards against formulas", () => {
     const again = await place.summary(["stream", "sales.csv", ...ENV, ...state, "-o", "more.ndjson"], service);
     expect(again.summary).toMatchObject({ state: "nothing new", actions: { total: 6, alreadySent: 6 } });
   };
-  test("are taken off again by what the file says, in promises and in rejects: safeCsv", { tags: ["long"] }, () =>
+  test("are taken off again by what the file says, in promises and in rejects: safeCsv", LONG, () =>
     areUndone(...GUARDED),
   );
-  test("are taken off again by what the file says, in promises and in rejects", { tags: ["long"] }, () => areUndone());
+  test("are taken off again by what the file says, in promises and in rejects", LONG, () => areUndone());
 
-  test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(2, { isWarm: true });
+  test("a file that was begun without them is not continued with them", LONG, async () => {
+    const { place, service } = await openSales(2);
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv"];
     await place.tickets(command, service);
     place.write("sales.csv", salesTable(3));
@@ -280,7 +289,7 @@ const ITEMS = SALES.trim()
 const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 async function correctAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
-  const { place, service } = await openPlayground({ isWarm: true });
+  const { place, service } = await openPlayground();
   if (config !== undefined) place.write("tickets.config.yaml", config);
   if (input !== "-") place.write(input, content);
   const given = { ...service, ...(input === "-" && { stdin: content }) };
@@ -375,5 +384,5 @@ describe("the command that is printed for corrected rejects sends them as their 
         flags: ["--action", "soldTicket"],
       },
     ],
-  ])("%s", { tags: ["long"] }, (_what, night) => correctAsPrinted(night));
+  ])("%s", LONG, (_what, night) => correctAsPrinted(night));
 });

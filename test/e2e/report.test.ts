@@ -4,9 +4,9 @@ import { readFileSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { openPage } from "../support/browser.ts";
-import type { Summary } from "../support/counts.ts";
-import { emptyRig } from "../support/interrupted.ts";
-import { summaryIn } from "../support/invariant/sales.ts";
+import { summaryIn } from "../support/interrupted.ts";
+import { openRig } from "../support/invariant/rig.ts";
+import { LONG } from "../support/walks.ts";
 
 const FORMS = (["light", "dark"] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, width })),
@@ -37,7 +37,7 @@ async function expectGood(file: string): Promise<string> {
   return text;
 }
 
-test("a browser shows the report of a good night", { tags: ["long"] }, async () => {
+test("a browser shows the report of a good night", LONG, async () => {
   const work = openWorkplace();
   const files = [fixture("events.csv"), fixture("sales.csv")];
   await work.tickets(["stream", ...files, "TICKETS_CHUNK_SIZE=50", "--report", "good.html"]);
@@ -48,8 +48,8 @@ test("a browser shows the report of a good night", { tags: ["long"] }, async () 
   expect(text).toMatch(/Not shown: [\d,]+ actions of 28 other events\./);
 });
 
-test("a browser shows the report of a bad day", { tags: ["long"] }, async () => {
-  const rig = await emptyRig();
+test("a browser shows the report of a bad day", LONG, async () => {
+  const rig = await openRig();
   const sales = readFileSync(fixture("sales.csv"), "utf8").split("\n").slice(0, 500).join("\n");
   rig.place.write("events.csv", readFileSync(fixture("events.csv")));
   rig.place.write("sales.csv", `${sales}\nspring,,nobody,a lot,tomorrow,,,,,,,\n`);
@@ -64,7 +64,7 @@ test("a browser shows the report of a bad day", { tags: ["long"] }, async () => 
   });
   const options = ["--report", "bad.html", "--max-invalid", "1", "TICKETS_RETRIES=2", "TICKETS_CHUNK_SIZE=100"];
   const ran = await rig.run(["stream", "events.csv", "sales.csv", "--env", "playground", ...options, "--json"]);
-  const { actions } = summaryIn<Summary>(ran);
+  const { actions } = summaryIn(ran);
   expect(actions).toMatchObject({ total: 539, accepted: 196, rejected: 4, inDoubt: 100, notSent: 239 });
   const text = await expectGood(rig.place.path("bad.html"));
   for (const [part, actions] of Object.entries({ accepted: 196, rejected: 4, "in doubt": 100, "not sent": 239 }))

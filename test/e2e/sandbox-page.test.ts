@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { CHROMIUM, openPage } from "../support/browser.ts";
-import { emptyRig } from "../support/interrupted.ts";
+import { openRig } from "../support/invariant/rig.ts";
+import { LONG } from "../support/walks.ts";
 
 const HEADER = "action,eventId,currency,eventName,ticketId,userId,price\n";
 const SEND = ["stream", "--env", "playground", "TICKETS_CHUNK_SIZE=200"];
@@ -28,8 +29,8 @@ const says = (page: Page, name: string, text: string) =>
   );
 
 describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
-  test("follows a run that streams into it, by keyboard too, without a complaint", { tags: ["long"] }, async () => {
-    const rig = await emptyRig();
+  test("follows a run that streams into it, by keyboard too, without a complaint", LONG, async () => {
+    const rig = await openRig();
     const { page, complaints, barriers } = await openPage(rig.sandbox.pageUrl);
     await says(page, "accepted", "0");
     expect(page.url()).toBe(`${rig.sandbox.url}/#/`);
@@ -97,8 +98,8 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     expect(complaints()).toEqual([]);
   });
 
-  test("has room on a phone, and shows nothing to who has no link", { tags: ["long"] }, async () => {
-    const rig = await emptyRig();
+  test("has room on a phone, and shows nothing to who has no link", LONG, async () => {
+    const rig = await openRig();
     rig.place.write("sales.csv", `${HEADER}newEvent,E1,EUR,Wave,,,\n${rows(1, 60)}`);
     await rig.run([...SEND, "sales.csv"]);
     const phone = { viewport: { width: 390, height: 800 }, colorScheme: "dark" } as const;

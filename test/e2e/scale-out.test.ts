@@ -9,12 +9,13 @@ import { openWorkplace } from "../support/bin.ts";
 import { ROOT, readPage } from "../support/pages.ts";
 import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
+import { LONG } from "../support/walks.ts";
 
 const DENIED = "42501"; // insufficient_privilege (PostgreSQL, Appendix A)
 
 test.skipIf(WITHOUT_POSTGRES)(
   `scale-out/compose.yaml: the publisher publishes, two workers send, and no role may do more than it needs${NEEDS_POSTGRES}`,
-  { tags: ["long"] },
+  LONG,
   async () => {
     const { services, configs } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
     const server = await startOwnPostgres();

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { type Ended, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, openSales } from "../support/service.ts";
 import { readPromises, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 
@@ -28,8 +28,8 @@ function expectPrintable({ stdout, stderr, args }: Ended): void {
 describe("what came from elsewhere reaches a terminal without control characters", () => {
   const file = `sales-${HOSTILE.replace("/", "")}${FORGED}.csv`;
 
-  test("from names of files, columns and cells", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true });
+  test("from names of files, columns and cells", LONG, async () => {
+    const { place, service } = await openSales(5);
     place.write(
       file,
       `eventId,ticketId,userId,price,orderTime,"${HOSTILE}${FORGED}"\n"${HOSTILE}","${HOSTILE}${FORGED}",u,"1${HOSTILE}",${HOSTILE.replace("\r", "")},x\nE-1,T-1,u,1.00,1,"${HOSTILE}"\n`,
@@ -52,8 +52,9 @@ describe("what came from elsewhere reaches a terminal without control characters
     expect(place.files().some((name) => name.includes("rejects"))).toBe(true);
   });
 
-  const TYPED = forWalks(
-    [
+  test("from what was typed", async () => {
+    const { place } = await openSales(5);
+    for (const command of [
       [HOSTILE],
       ["stream", `--${HOSTILE}`],
       ["stream", "sales.csv", "--action", HOSTILE],
@@ -66,22 +67,15 @@ describe("what came from elsewhere reaches a terminal without control characters
       ["validate", "sales.csv", "--format", HOSTILE],
       ["sandbox", "--faults", HOSTILE],
       ["schema", HOSTILE],
-    ],
-    4,
-  );
-  const staysPrintable = async (commands: readonly (readonly string[])[]): Promise<void> => {
-    const { place } = await openSales(5, { isWarm: true });
-    for (const command of commands) {
+    ]) {
       const ended = await place.tickets(command);
       expect(ended.exitCode).toBe(2);
       expectPrintable(ended);
     }
-  };
-  test("from what was typed", () => staysPrintable(TYPED.short));
-  test("from what was typed elsewhere", { tags: ["long"] }, () => staysPrintable(TYPED.long));
+  });
 
-  test("from the config and the environment's variables", { tags: ["long"] }, async () => {
-    const { place } = await openSales(5, { isWarm: true });
+  test("from the config and the environment's variables", LONG, async () => {
+    const { place } = await openSales(5);
     const yaml = JSON.stringify(HOSTILE + FORGED); // YAML takes JSON's strings
     place.write("names.yaml", `environments: {${yaml}: {baseUrl: x}}\nsources: {${yaml}: {}}\nrules: {${yaml}: off}\n`);
     place.write(
@@ -113,8 +107,8 @@ describe("what came from elsewhere reaches a terminal without control characters
     }
   });
 
-  test.each([200, 302, 400, 403, 500])("from an answer of %i", { tags: ["long"] }, async (status) => {
-    const { place, service } = await openSales(2, { isWarm: true });
+  test.each([200, 302, 400, 403, 500])("from an answer of %i", LONG, async (status) => {
+    const { place, service } = await openSales(2);
     const item = { status: HOSTILE, message: HOSTILE + FORGED, ticketId: "T-1" };
     const data = [
       item,
@@ -133,8 +127,8 @@ describe("what came from elsewhere reaches a terminal without control characters
     expectPrintable(await place.tickets(["settle", run, "--env", "playground", "--reason", HOSTILE], service));
   });
 
-  test("from the item of a rejected action", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(2, { isWarm: true });
+  test("from the item of a rejected action", LONG, async () => {
+    const { place, service } = await openSales(2);
     service.behave({ failureOf: () => ({ status: HOSTILE, message: HOSTILE + FORGED }) });
     const ended = await place.tickets([...SEND, "--verbose"], service);
     expect(ended.exitCode).toBe(4);
@@ -142,8 +136,8 @@ describe("what came from elsewhere reaches a terminal without control characters
   });
 });
 
-test("the next command can be pasted into a shell, whatever a file is called", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales(5, { isWarm: true });
+test("the next command can be pasted into a shell, whatever a file is called", LONG, async () => {
+  const { place, service } = await openSales(5);
   const name = `it's; touch pwned; $(touch pwned) & "x".csv`;
   place.write(name, "eventId,ticketId,userId,price,orderTime\nE-1,T-1,u,1,1\nE-1,T-2,u,2,2\n");
   service.behave({ failureOf: ({ data }) => (data.ticketId === "T-2" ? { status: "error" } : undefined) });
@@ -161,10 +155,8 @@ test("the next command can be pasted into a shell, whatever a file is called", {
 // ---- paths, links, permissions ----
 
 describe("paths", () => {
-  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true });
+  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", LONG, async () => {
+    const { place, service } = await openSales(5);
     mkdirSync(place.path("exports/deep"), { recursive: true });
     mkdirSync(place.path("work"));
     place.write("exports/deep/sales-a.csv", salesTable(2));
@@ -184,8 +176,8 @@ describe("paths", () => {
 });
 
 describe("links", () => {
-  test("of the user's own at the output are followed", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true });
+  test("of the user's own at the output are followed", LONG, async () => {
+    const { place, service } = await openSales(5);
     mkdirSync(place.path("archive"));
     place.write("archive/promises.ndjson", "");
     symlinkSync("archive/promises.ndjson", place.path("promises.ndjson"));
@@ -197,8 +189,8 @@ describe("links", () => {
     expect(lstatSync(place.path("promises.ndjson")).isSymbolicLink()).toBe(true);
   });
 
-  test("to something of another kind are not written through", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true });
+  test("to something of another kind are not written through", LONG, async () => {
+    const { place, service } = await openSales(5);
     place.write("precious.txt", "precious\n");
     symlinkSync("precious.txt", place.path("promises.playground.ndjson"));
     expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 2 });
@@ -210,8 +202,8 @@ describe("links", () => {
     expect(place.read("precious.txt")).toBe("precious\n");
   });
 
-  test("in the temporary folder that another user may have prepared are not followed", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales(5, { isWarm: true });
+  test("in the temporary folder that another user may have prepared are not followed", LONG, async () => {
+    const { place, service } = await openSales(5);
     mkdirSync(place.path("theirs"), { mode: 0o777 });
     symlinkSync(place.path("theirs"), place.path(`tmp/tickets-${process.getuid?.()}`));
     expect((await place.tickets(SEND, service)).exitCode).toBe(0);
@@ -219,10 +211,8 @@ describe("links", () => {
   });
 });
 
-test("everything of the state is for its owner alone, at all times, whatever the umask", {
-  tags: ["long"],
-}, async () => {
-  const { place, service } = await openSales(30, { isWarm: true });
+test("everything of the state is for its owner alone, at all times, whatever the umask", LONG, async () => {
+  const { place, service } = await openSales(30);
   const seen = new Map<string, number>();
   const look = (folder: string): void => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -259,8 +249,8 @@ test("everything of the state is for its owner alone, at all times, whatever the
 
 // ---- names of prototypes ----
 
-test("__proto__, constructor and their like are names like any other", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales(5, { isWarm: true });
+test("__proto__, constructor and their like are names like any other", LONG, async () => {
+  const { place, service } = await openSales(5);
   place.write(
     "watch.mjs",
     `const names = Object.getOwnPropertyNames(Object.prototype).join();
@@ -355,7 +345,7 @@ describe("settings of the library that finds configs, of whoever made the folder
   };
   // Of several, the library takes the first: each also lies there alone.
   const isHarmless = async (names: readonly string[]): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     place.write("tickets.config.yaml", "environments:\n  a:\n    baseUrl: https://api.example.com\n");
     place.write("evil.yaml", "environments:\n  evil:\n    baseUrl: https://api.example.com\n");
     mkdirSync(place.path(".config"));
@@ -368,9 +358,7 @@ describe("settings of the library that finds configs, of whoever made the folder
     expect(existsSync(place.path("RAN"))).toBe(false);
   };
   test("all of them: nothing runs, and nothing is obeyed", () => isHarmless(Object.keys(settings)));
-  test.each(Object.keys(settings))("%s: nothing runs, and nothing is obeyed", { tags: ["long"] }, (name) =>
-    isHarmless([name]),
-  );
+  test.each(Object.keys(settings))("%s: nothing runs, and nothing is obeyed", LONG, (name) => isHarmless([name]));
 });
 
 // ---- bombs ----
@@ -404,7 +392,7 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     ["sales.ndjson.gz", bomb("gz", '{"a":"', "x")],
     ["sales.json.gz", bomb("gz", "", "[")],
     ["sales.json.zst", bomb("zst", '[{"a":"', "x")],
-  ])("%s is a problem, or refused, and memory stays flat", { tags: ["long"] }, async (name, content) => {
+  ])("%s is a problem, or refused, and memory stays flat", LONG, async (name, content) => {
     const { exitCode, stderr, rssMib } = await validate(name, content);
     expect([2, 3]).toContain(exitCode);
     expect(stderr).not.toContain("a fault in tickets");
@@ -412,7 +400,7 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     expect(rssMib).toBeLessThan(MIB);
   });
 
-  test("stops at maxInputBytes", { tags: ["long"] }, async () => {
+  test("stops at maxInputBytes", LONG, async () => {
     const { exitCode, stderr, rssMib } = await validate(
       "sales.csv.gz",
       bomb("gz", HEADER, "\n"),

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { expectSpokenAsSpecified, type Item, openSales, type Service } from "../support/service.ts";
 import { readPromises, readTable, ticketIds } from "../support/tables.ts";
+import { LONG } from "../support/walks.ts";
 
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "TICKETS_CHUNK_SIZE=10"];
 
@@ -17,7 +18,7 @@ const FAILURES: readonly unknown[] = [
 describe("an action that the service does not accept", () => {
   test.each(FAILURES)("%j is in the promises with its whole answer, and in the rejects", async (failure) => {
     const failureOf = ({ data }: Item) => (data.ticketId === "T-13" ? failure : undefined);
-    const { place, service } = await openSales(25, { isWarm: true, failureOf });
+    const { place, service } = await openSales(25, { failureOf });
     const { exitCode, stderr, summary } = await place.summary(COMMAND, { env: service.env });
     expect(exitCode).toBe(4);
     expectSpokenAsSpecified(service);
@@ -48,10 +49,10 @@ describe("an action that the service does not accept", () => {
     expect(rows[0]).toMatch(/^E-1,T-13,user-6,13\.50,1700000013,.*rejected by the service.*,row@[0-9a-f]{8}:13$/);
   });
 
-  test("is written to a CSV of promises with its answer as JSON", { tags: ["long"] }, async () => {
+  test("is written to a CSV of promises with its answer as JSON", LONG, async () => {
     const failure = { status: "error", error: { message: 'taken, "again"' } };
     const failureOf = ({ data }: Item) => (data.ticketId === "T-2" ? failure : undefined);
-    const { place, service } = await openSales(5, { isWarm: true, failureOf });
+    const { place, service } = await openSales(5, { failureOf });
     const { exitCode } = await place.summary([...COMMAND, "-o", "promises.csv"], { env: service.env });
     expect(exitCode).toBe(4);
     const rows = readTable(place.read("promises.csv"));
@@ -69,8 +70,8 @@ describe("an action that the service does not accept", () => {
   });
 });
 
-test("a base URL with a path and a slash at its end is added to, not replaced", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales(3, { isWarm: true });
+test("a base URL with a path and a slash at its end is added to, not replaced", LONG, async () => {
+  const { place, service } = await openSales(3);
   const env = { ...service.env, TICKETS_PLAYGROUND_BASE_URL: `${service.baseUrl}/v1/tickets/` };
   expect(await place.tickets(COMMAND, { env })).toMatchObject({ exitCode: 0 });
   expect(service.requests.map(({ path }) => path)).toEqual(["/v1/tickets/stream"]);

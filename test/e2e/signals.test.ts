@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
-import { forWalks } from "../support/walks.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 const SIGNALS = [
   ["SIGTERM", 143],
@@ -71,41 +71,33 @@ async function idle(child: ChildProcess): Promise<void> {
   }
 }
 
-type Endless = readonly [
-  signal: NodeJS.Signals,
-  what: string,
-  args: readonly string[],
-  stdin: string | undefined,
-  code: number,
-];
+const WAITS = ENDLESS.map(([what, args, stdin], at) => {
+  const [signal, code] = SIGNALS[at % SIGNALS.length] ?? SIGNALS[0];
+  return { signal, what, args, stdin, code };
+});
 
-const WAITS = forWalks(
-  ENDLESS.map(([what, args, stdin], at): Endless => {
-    const [signal, code] = SIGNALS[at % SIGNALS.length] ?? SIGNALS[0];
-    return [signal, what, args, stdin, code];
-  }),
-  ENDLESS.length,
+testEach(
+  "$signal ends $what",
+  WAITS,
+  WAITS.length,
+  async ({ signal, args, stdin, code }) => {
+    const place = openWorkplace();
+    prepare(place);
+    const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
+    expect(ended).toMatchObject({
+      code,
+      said: expect.stringContaining(`Stopped by ${signal}. Nothing that this command sent is in doubt.`),
+    });
+    expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
+    const state = place.path(".tickets/sandbox");
+    expect(existsSync(state) ? readdirSync(state).filter((name) => name.startsWith("plan-")) : []).toEqual([]);
+  },
+  { skip: process.platform !== "linux" },
 );
-
-const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void> => {
-  const place = openWorkplace();
-  prepare(place);
-  const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
-  expect(ended).toMatchObject({
-    code,
-    said: expect.stringContaining(`Stopped by ${signal}. Nothing that this command sent is in doubt.`),
-  });
-  expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
-  const state = place.path(".tickets/sandbox");
-  expect(existsSync(state) ? readdirSync(state).filter((name) => name.startsWith("plan-")) : []).toEqual([]);
-};
-
-test.skipIf(process.platform !== "linux").each(WAITS.short)("%s ends %s", endsIt);
-test.skipIf(process.platform !== "linux").each(WAITS.long)("%s ends %s", { tags: ["long"] }, endsIt);
 
 test.skipIf(process.platform !== "linux").each(SIGNALS)(
   "%s ends the wait for another run",
-  { tags: ["long"] },
+  LONG,
   async (signal, code) => {
     const place = openWorkplace();
     prepare(place);

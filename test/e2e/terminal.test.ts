@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
 import { openSales, startService } from "../support/service.ts";
+import { LONG } from "../support/walks.ts";
 
 const ESCAPE = String.fromCharCode(27);
 /** What a terminal gets beside the text. */
@@ -70,7 +71,7 @@ async function onTerminal(
 const SENT = ["stream", "sales.csv"];
 
 describe("on 80 columns", () => breaksBetweenWords(80));
-describe("on 40 columns", { tags: ["long"] }, () => breaksBetweenWords(40));
+describe("on 40 columns", LONG, () => breaksBetweenWords(40));
 
 function breaksBetweenWords(columns: number): void {
   /** A line that is too long must be one word, or a command that is to be copied. */
@@ -88,20 +89,20 @@ function breaksBetweenWords(columns: number): void {
     expect(lines.some((line) => line.length > columns / 2)).toBe(true);
   });
 
-  test("errors and help do so too", { tags: ["long"] }, async () => {
+  test("errors and help do so too", LONG, async () => {
     const place = openWorkplace();
     for (const args of [["stream", "gone.csv"], ["stream", "--qiet"], ["stream", "--help"], ["--help"], ["status"]])
       expectBroken((await onTerminal(place, columns, args)).lines.filter((line) => !/^ {2}tickets/.test(line)));
   });
 
-  test("an environment says each setting with where it comes from", { tags: ["long"] }, async () => {
+  test("an environment says each setting with where it comes from", LONG, async () => {
     const { lines } = await onTerminal(openWorkplace(), columns, ["env", "sandbox"]);
     expect(lines.find((line) => line.startsWith("  chunkSize"))).toMatch(/^ {2}chunkSize +5000 {2}\(default\)$/);
     expectBroken(lines);
   });
 }
 
-test("what came from elsewhere steers no terminal, whatever is written there", { tags: ["long"] }, async () => {
+test("what came from elsewhere steers no terminal, whatever is written there", LONG, async () => {
   const hostile = "T\u009b31m\u202egnp\u200b";
   const place = openWorkplace();
   const data = { eventId: "E", ticketId: hostile, userId: hostile, price: "1", orderTime: 1768600000 };
@@ -140,13 +141,13 @@ test("what came from elsewhere steers no terminal, whatever is written there", {
 });
 
 describe("colours", () => {
-  test("are there on a terminal, in the live line too", { tags: ["long"] }, async () => {
+  test("are there on a terminal, in the live line too", LONG, async () => {
     const { place, service } = await openSales(3);
     const { raw } = await onTerminal(place, 80, [...SENT, "--env", "playground"], service);
     expect(raw).toMatch(COLOUR);
   });
 
-  test("are nowhere with NO_COLOR, not in the live line either", { tags: ["long"] }, async () => {
+  test("are nowhere with NO_COLOR, not in the live line either", LONG, async () => {
     const { place, service } = await openSales(3);
     const env = { ...service.env, NO_COLOR: "1" };
     const { raw, code } = await onTerminal(place, 80, [...SENT, "--env", "playground"], { env });
@@ -166,7 +167,7 @@ describe("settle --abandon", () => {
   }
   const CLOSING = /2 answered, 2 not sent, which go into rejects, 2 in doubt/;
 
-  test("says on a terminal what it will close, and asks; no is no", { tags: ["long"] }, async () => {
+  test("says on a terminal what it will close, and asks; no is no", LONG, async () => {
     const { place, env, abandon } = await stoppedRun();
     const no = await onTerminal(place, 200, abandon, { env, answers: ["n"] });
     expect(no.code).toBe(0);
@@ -180,7 +181,7 @@ describe("settle --abandon", () => {
   test.each([
     ["without a terminal", []],
     ["with -y", ["-y"]],
-  ])("%s asks nothing", { tags: ["long"] }, async (_name, more) => {
+  ])("%s asks nothing", LONG, async (_name, more) => {
     const { place, env, abandon } = await stoppedRun();
     const ended = await place.tickets([...abandon, ...more], { env });
     expect(ended.stderr).toMatch(CLOSING);

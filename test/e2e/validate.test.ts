@@ -5,7 +5,7 @@ import { openWorkplace } from "../support/bin.ts";
 
 describe("a bad file", () => {
   test("has one block for each rule and field: how often, three examples, and the remedy once", async () => {
-    const place = openWorkplace({ isWarm: true });
+    const place = openWorkplace();
     const rows = Array.from({ length: 200 }, (_, at) =>
       `e-1,t-${at},user-${at},${at === 90 ? "?" : "12,5"},`.replace(/(12,5)/, '"$1"'),
     );
@@ -29,7 +29,7 @@ describe("a bad file", () => {
 });
 
 test("what was found is a result, and stands beside nothing else that a program reads", async () => {
-  const place = openWorkplace({ isWarm: true });
+  const place = openWorkplace();
   place.write("sales.csv", "eventId,ticketId,userId,price\nE,T-1,u,1\n");
   const on = async (...args: readonly string[]) => {
     const { stdout, stderr } = await place.tickets(args);

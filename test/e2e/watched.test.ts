@@ -4,6 +4,7 @@ import { chmodSync } from "node:fs";
 import { expect, test } from "vitest";
 import { selfSigned } from "../support/certificate.ts";
 import { openSales } from "../support/service.ts";
+import { LONG } from "../support/walks.ts";
 
 const sampleOf = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(metrics)?.[1]);
@@ -54,7 +55,7 @@ test("a night that failed keeps the last success, and both reach the user's prog
   ]);
 });
 
-test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is sent", { tags: ["long"] }, async () => {
+test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is sent", LONG, async () => {
   const authority = selfSigned("localhost");
   const { place, service } = await openSales(3, { tls: authority });
   place.write("ca.pem", authority.cert);

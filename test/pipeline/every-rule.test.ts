@@ -7,6 +7,7 @@
 import { describe, expect, test } from "vitest";
 import { KNOWN_RULES } from "../../src/rules.ts";
 import { fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
+import { LONG, testEach } from "../support/walks.ts";
 
 /** Its row can't be an action at all: what is wrong is reported under this very rule. */
 const NEVER_SILENT: ReadonlySet<string> = new Set(["item-shape"]);
@@ -15,11 +16,7 @@ const rulesIn = (out: string): readonly string[] =>
   (JSON.parse(out) as { readonly problems: readonly { readonly rule: string }[] }).problems.map(({ rule }) => rule); // of validate --json
 
 describe("every rule", () => {
-  const rules = KNOWN_RULES;
-  const isShort = (rule: string): boolean => rules.indexOf(rule) % 3 === 0;
-  const NAME = "%s: raised it stops everything, off it is silent";
-  test.each(rules.filter(isShort))(NAME, stopsOrIsSilent);
-  test.each(rules.filter((rule) => !isShort(rule)))(NAME, { tags: ["long"] }, stopsOrIsSilent);
+  testEach("%s: raised it stops everything, off it is silent", KNOWN_RULES, 3, stopsOrIsSilent);
 
   async function stopsOrIsSilent(rule: string): Promise<void> {
     const { field, names } = await fieldOf(triggerOf(rule), `rules: {${rule}: error}\n`);
@@ -46,7 +43,7 @@ describe("every rule", () => {
 
   test.each(neverSent)(
     "%s: a warning or off, nothing is sent on a guess, and all is counted",
-    { tags: ["long"] },
+    LONG,
     async (rule, held) => {
       for (const severity of ["warn", "off"]) {
         const { field, names } = await fieldOf(triggerOf(rule), `rules: {${rule}: ${severity}}\n`);

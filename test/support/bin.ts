@@ -35,8 +35,8 @@ export interface RunOptions {
   readonly shell?: string | undefined;
   /** Gets the process as soon as it runs, to send it signals. */
   readonly onSpawn?: (child: ChildProcess) => void;
-  /** For a command whose process is not what is tried: one that has run others before, unless something else is asked of it. */
-  readonly isWarm?: boolean;
+  /** Where the start of the process is what is tried. Others run in one that has run commands before, unless any of the above is asked of it. */
+  readonly isStarted?: boolean;
 }
 
 /** A folder of one test, removed with it. Home, state and temporary files of what runs there lie inside it. */
@@ -53,8 +53,7 @@ export interface Workplace {
   summary(args: readonly string[], options?: RunOptions): Promise<Ended & { readonly summary: Summary }>;
 }
 
-/** @param isWarm of commands that don't say it themselves. */
-export function openWorkplace({ isWarm = false }: Pick<RunOptions, "isWarm"> = {}): Workplace {
+export function openWorkplace(): Workplace {
   const folder = mkdtempSync(join(tmpdir(), "tickets-e2e-"));
   const path = (name: string): string => join(folder, name);
   for (const name of ["home", "tmp"]) mkdirSync(path(name));
@@ -65,7 +64,7 @@ export function openWorkplace({ isWarm = false }: Pick<RunOptions, "isWarm"> = {
   });
 
   const tickets: Workplace["tickets"] = async (args, options = {}) => {
-    const ended = await runBin(args, folder, { isWarm, ...options });
+    const ended = await runBin(args, folder, options);
     const shown = (text: string): string => (text.length > 4000 ? `${text.slice(0, 4000)}…\n` : text);
     reported.push(
       `$ tickets ${args.join(" ")}\n${shown(ended.stderr)}${shown(ended.stdout)}exit ${ended.exitCode ?? "by signal"}`,
@@ -130,12 +129,10 @@ function withSettings(typed: readonly string[]): {
 async function runBin(typed: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
   const { args, settings } = withSettings(typed);
   const env = { ...options.env, ...settings };
-  const { stdin, nodeArgs = [], shell, onSpawn, isWarm = false } = options;
+  const { stdin, nodeArgs = [], shell, onSpawn, isStarted = false } = options;
   // One that dies would take a process along that others were to use.
-  const isPlain = [stdin, options.nodeArgs, shell, onSpawn, env.TICKETS_TEST_CRASH_AT].every(
-    (asked) => asked === undefined,
-  );
-  if (isWarm && isPlain) {
+  const asked = [stdin, options.nodeArgs, shell, onSpawn, env.TICKETS_TEST_CRASH_AT];
+  if (!isStarted && asked.every((each) => each === undefined)) {
     const command = { args, cwd: folder, env: definedOf({ ...settingsIn(folder), ...env }) };
     return { args, ...(await runWarm(command, LONGEST_MS)) };
   }

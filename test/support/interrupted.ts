@@ -1,23 +1,49 @@
-/** A run that was interrupted: a rig of the test's own, what its ledger says, and a person who settles what is in doubt. */
+/** Sales and where each stands, a run of them that is interrupted, what its ledger says, and a person who settles what is in doubt. */
 
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
+import type { Action } from "../../src/actions/actions.ts";
 import type { CrashPoint } from "../../src/disk/crash-points.ts";
-import { openRig, type Rig } from "./invariant/rig.ts";
+import type { Summary } from "./counts.ts";
+import { openRig, type Ran, type Rig } from "./invariant/rig.ts";
 import { newestChunks, type Placed } from "./invariant/runs.ts";
-import { openSales, type SalesRig } from "./invariant/sales.ts";
 import { readTruth, type TruthOptions } from "./invariant/truth.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
+import { readTable, salesTable } from "./tables.ts";
 
-export async function salesRig(actions: number, shared?: SharedLedger): Promise<SalesRig> {
-  const rig = await openSales(actions, shared);
-  onTestFinished(rig.close);
-  return rig;
+export const EVENTS = "eventId,currency\nE-1,EUR\n";
+
+/** The rows of a file of one action a row, each on one line. */
+export function placedRows(source: string, action: "newEvent" | "soldTicket", text: string): readonly Placed[] {
+  return readTable(text).map(({ orderTime, ...cells }, at) => ({
+    source,
+    line: at + 2,
+    action: { action, data: { ...cells, ...(orderTime !== undefined && { orderTime: Number(orderTime) }) } } as Action, // as the table says
+  }));
 }
 
-export async function emptyRig(): Promise<Rig> {
-  const rig = await openRig();
-  onTestFinished(rig.close);
-  return rig;
+export interface SalesRig extends Rig {
+  /** All rows of events.csv and sales.csv. */
+  readonly placed: readonly Placed[];
+  /** The command for both files. */
+  stream(...more: readonly string[]): readonly string[];
+}
+
+/** An event and its sales, ready to be streamed. The event is the first of `actions` actions. */
+export async function salesRig(actions: number, shared?: SharedLedger): Promise<SalesRig> {
+  const rig = await openRig({ shared });
+  const sales = salesTable(actions - 1);
+  rig.place.write("events.csv", EVENTS);
+  rig.place.write("sales.csv", sales);
+  return {
+    ...rig,
+    placed: [...placedRows("events.csv", "newEvent", EVENTS), ...placedRows("sales.csv", "soldTicket", sales)],
+    stream: (...more) => ["stream", "events.csv", "sales.csv", "--env", "playground", "-o", "out.ndjson", ...more],
+  };
+}
+
+/** The `--json` document of a command. */
+export function summaryIn<T = Summary>({ stdout }: Ran): T {
+  return JSON.parse(stdout) as T; // the caller says what it looks at
 }
 
 /** Runs a command that is killed when it passes a boundary, for that time. */

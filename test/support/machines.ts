@@ -2,7 +2,6 @@
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { openRig, type Ran, type Rig } from "./invariant/rig.ts";
 import type { PostgresServer } from "./postgres.ts";
 import { sharedLedger } from "./shared-ledger.ts";
@@ -28,8 +27,7 @@ export interface Machines {
 export async function openMachines(of?: PostgresServer): Promise<Machines> {
   const ledger = await sharedLedger(of);
   const { server, schema } = ledger;
-  const rig = await openRig(undefined, ledger);
-  onTestFinished(rig.close);
+  const rig = await openRig({ shared: ledger });
   const { place } = rig;
   return {
     rig,

@@ -1,6 +1,6 @@
 /** Requests over real sockets, reported in full: what came back, or how the connection ended. */
 
-import { type Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
 export interface Answer {
   readonly status: number;
@@ -15,21 +15,17 @@ export interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  readonly agent?: Agent;
-  /** Stops reading, and the connection, once this many bytes of the body are there. */
-  readonly stopAfterBytes?: number;
 }
 
 /** Sends one request. Rejects with the socket's error when no answer begins; an answer that breaks off is given as far as it came. */
 export function send(url: string, options: RequestOptions = {}): Promise<Answer> {
-  const { method = "GET", headers = {}, body, agent, stopAfterBytes = Number.POSITIVE_INFINITY } = options;
+  const { method = "GET", headers = {}, body } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
-  const request = httpRequest(url, { method, headers: { ...length, ...headers }, agent: agent ?? false });
+  const request = httpRequest(url, { method, headers: { ...length, ...headers }, agent: false });
   request.on("error", reject);
   request.on("response", (response) => {
     const chunks: Buffer[] = [];
-    let bytes = 0;
     const done = () =>
       resolve({
         status: response.statusCode ?? 0,
@@ -37,11 +33,7 @@ export function send(url: string, options: RequestOptions = {}): Promise<Answer>
         text: Buffer.concat(chunks).toString(),
         whole: response.complete,
       });
-    response.on("data", (chunk: Buffer) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= stopAfterBytes) request.destroy();
-    });
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
     response.on("error", () => {}); // "close" follows
     response.on("close", done);
   });

@@ -9,7 +9,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
-import { openWorkplace, type RunOptions } from "./bin.ts";
+import { openWorkplace } from "./bin.ts";
 import type { Certificate } from "./certificate.ts";
 import { salesTable } from "./tables.ts";
 
@@ -135,15 +135,13 @@ function answerTo({ method, path, headers, items }: ServiceRequest, key: string,
   return { status: httpStatus, body: JSON.stringify({ status: "success", data, ...extraKeys }) };
 }
 
-type Opening = ServiceOptions & Pick<RunOptions, "isWarm">;
-
 /** A workplace, and a service for what is streamed from it to the environment called playground. */
-export async function openPlayground(options: Opening = {}) {
-  return { place: openWorkplace(options), service: await startService(options) };
+export async function openPlayground(options: ServiceOptions = {}) {
+  return { place: openWorkplace(), service: await startService(options) };
 }
 
 /** The same, with that many sales in `sales.csv`. */
-export async function openSales(rows: number, options?: Opening) {
+export async function openSales(rows: number, options?: ServiceOptions) {
   const opened = await openPlayground(options);
   opened.place.write("sales.csv", salesTable(rows));
   return opened;

@@ -1,13 +1,12 @@
 /** A kill at each boundary of a chunk's life: the same command puts it right. */
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
-import type { Summary } from "../../support/counts.ts";
-import { dies, processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
-import { summaryIn } from "../../support/invariant/sales.ts";
+import { dies, processedCount, salesRig, settleByTruth, states, summaryIn } from "../../support/interrupted.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { type SharedLedger, sharedLedger } from "../../support/shared-ledger.ts";
+import { testEach } from "../../support/walks.ts";
 
 interface Boundary {
   readonly point: CrashPoint;
@@ -91,33 +90,17 @@ describe("a process that dies at a boundary of a chunk's life", () => {
     }
     await expectAllShown(rig, rig.placed);
     expect(rig.requests().map(({ length }) => length)).toEqual(Array(chunks).fill(20 / chunks));
-    expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
+    expect(summaryIn(await rig.run(command)).state).toBe("nothing new");
     expect(processedCount(rig)).toBe(20);
   };
   /** Those around what the service may have got. */
   const OFTEN: readonly CrashPoint[] = ["intended", "answered"];
   const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
     chunks === CHUNKS && time < CHUNKS && OFTEN.includes(point);
-  test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", (pass) =>
-    isPutRight(pass),
-  );
-  test.each(PASSES.filter((pass) => !isShort(pass)))(
-    "$point, pass $time of $chunks: the same command puts it right, too",
-    { tags: ["long"] },
-    (pass) => isPutRight(pass),
-  );
+  const NAME = "$point, pass $time of $chunks: the same command puts it right";
+  testEach(NAME, PASSES, isShort, (pass) => isPutRight(pass));
 
-  describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
-    const isPutRightShared = async (pass: (typeof PASSES)[number]): Promise<void> =>
-      isPutRight(pass, await sharedLedger());
-    test.each(PASSES.filter(isShort))(
-      "$point, pass $time of $chunks: the same command puts it right",
-      isPutRightShared,
-    );
-    test.each(PASSES.filter((pass) => !isShort(pass)))(
-      "$point, pass $time of $chunks: the same command puts it right, too",
-      { tags: ["long"] },
-      isPutRightShared,
-    );
-  });
+  describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () =>
+    testEach(NAME, PASSES, isShort, async (pass) => isPutRight(pass, await sharedLedger())),
+  );
 });

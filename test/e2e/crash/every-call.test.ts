@@ -7,11 +7,10 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { settleByTruth } from "../../support/interrupted.ts";
+import { expect, test } from "vitest";
+import { EVENTS, placedRows, settleByTruth } from "../../support/interrupted.ts";
 import { openRig, type Ran, type Rig } from "../../support/invariant/rig.ts";
 import type { Placed } from "../../support/invariant/runs.ts";
-import { EVENTS, placedRows } from "../../support/invariant/sales.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
 import {
   type CallFault,
@@ -62,7 +61,6 @@ test.skipIf(!HAS_STRACE)(
   { tags: ["both"] },
   async () => {
     const rig = await newRig();
-    onTestFinished(rig.close);
     // What is compiled once is compiled before.
     await rig.run(["--version"]);
     const log = rig.place.path("calls.log");

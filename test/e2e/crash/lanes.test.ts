@@ -3,10 +3,9 @@
 /** A kill while several lanes send. */
 
 import { describe, expect, test } from "vitest";
-import type { Summary } from "../../support/counts.ts";
-import { dies, emptyRig, processedCount, settleByTruth, statesOf } from "../../support/interrupted.ts";
+import { dies, placedRows, processedCount, settleByTruth, statesOf, summaryIn } from "../../support/interrupted.ts";
+import { openRig } from "../../support/invariant/rig.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
-import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
@@ -16,7 +15,7 @@ describe("a process that dies with four lanes", () => {
 
   /** Four events and ten sales of each, in chunks of three: four a lane. */
   async function fourLanes() {
-    const rig = await emptyRig();
+    const rig = await openRig();
     const events = `eventId,currency\n${EVENT_IDS.map((eventId) => `${eventId},EUR\n`).join("")}`;
     const tables = EVENT_IDS.map((eventId, at) => salesTable(10, { first: 1 + 10 * at, eventId }));
     const sales = tables.map((table, at) => (at === 0 ? table : table.slice(table.indexOf("\n") + 1))).join("");
@@ -60,7 +59,7 @@ describe("a process that dies with four lanes", () => {
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
     expect(rig.requests()).toHaveLength(begun.length);
     await expectAllShown(rig, placed, IN_LANES);
-    expect(summaryIn<Summary>(await rig.run([...command, "--json"])).state).toBe("nothing new");
+    expect(summaryIn(await rig.run([...command, "--json"])).state).toBe("nothing new");
   });
 
   test.each(["intended", "answered", "settled", "projected"] as const)(

@@ -3,9 +3,7 @@
 /** A request that the service processed in part. */
 
 import { expect, test } from "vitest";
-import type { Summary } from "../../support/counts.ts";
-import { salesRig, statesOf } from "../../support/interrupted.ts";
-import { summaryIn } from "../../support/invariant/sales.ts";
+import { salesRig, statesOf, summaryIn } from "../../support/interrupted.ts";
 import { readOutput, readTruth } from "../../support/invariant/truth.ts";
 
 test("what was processed in part: sent again as a whole, nothing that happens once happens twice", async () => {
@@ -32,7 +30,7 @@ test("what was processed in part is settled action by action, as the service too
   const rig = await salesRig(20);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
   const command = rig.stream("TICKETS_CHUNK_SIZE=5", "--json");
-  const { run } = summaryIn<Summary>(await rig.run(command));
+  const { run } = summaryIn(await rig.run(command));
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
   for (const [wrong, why] of [
     [[...settle, "3"], "--first counts the actions of one chunk that you decide about."],
@@ -60,7 +58,7 @@ test("what was processed in part is settled action by action, as the service too
   expect(otherwise.stderr).toContain("Nothing was changed.");
   expect(await statesOf(rig)).toEqual(["answered", "settled", "in doubt", "planned", "planned"]);
   await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "6", "--not-sent"]);
-  expect(summaryIn<Summary>(await rig.run(command))).toMatchObject({ exitCode: 0, actions: { accepted: 20 } });
+  expect(summaryIn(await rig.run(command))).toMatchObject({ exitCode: 0, actions: { accepted: 20 } });
   const taken = rig.requests().flat();
   expect(taken.map(({ status, ticketId }) => [status, ticketId])).toEqual(
     rig.placed.map(({ action }) => ["success", action.data.ticketId ?? null]),

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
-import type { Summary } from "../../support/counts.ts";
-import { dies, emptyRig, processedCount, salesRig } from "../../support/interrupted.ts";
-import { summaryIn } from "../../support/invariant/sales.ts";
+import { dies, processedCount, salesRig, summaryIn } from "../../support/interrupted.ts";
+import { openRig } from "../../support/invariant/rig.ts";
+import { LONG } from "../../support/walks.ts";
 
 describe("a process that dies while it adds to a rejects file of an earlier night", () => {
   const REJECTED = ["T-3", "T-5", "T-7"];
@@ -48,13 +48,13 @@ describe("a process that dies while it adds to a rejects file of an earlier nigh
     ["rejects placed", 1],
     ["projected", 2],
     ["rejects written", 1],
-  ])("at %s: each row stands there once", { tags: ["long"] }, (...point) => isWhole("T-5", point));
+  ])("at %s: each row stands there once", LONG, (...point) => isWhole("T-5", point));
 
-  test("of what it added half is on disk: the same", { tags: ["long"] }, () =>
+  test("of what it added half is on disk: the same", LONG, () =>
     isWhole("T-3", ["projected", 2], (text, before) => text.slice(0, before.length + 30)),
   );
 
-  test("what it added is on disk whole: the same", { tags: ["long"] }, () =>
+  test("what it added is on disk whole: the same", LONG, () =>
     isWhole("T-7", ["projected", 2], (text, before) => {
       expect(text.length).toBeGreaterThan(before.length);
       return text;
@@ -62,7 +62,7 @@ describe("a process that dies while it adds to a rejects file of an earlier nigh
   );
 });
 
-test("a run that is resumed names the rejects of before, too", { tags: ["long"] }, async () => {
+test("a run that is resumed names the rejects of before, too", LONG, async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({
     rules: [
@@ -73,12 +73,12 @@ test("a run that is resumed names the rejects of before, too", { tags: ["long"] 
   expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(5);
   const resumed = await rig.run(["resume", "--env", "playground", "--json"]);
   expect(resumed.exitCode).toBe(4);
-  expect(summaryIn<Summary>(resumed)).toMatchObject({ rejects: [rig.place.path("sales.rejects.csv")] });
-  expect(summaryIn<Summary>(resumed).next).toContain("sales.rejects.csv");
+  expect(summaryIn(resumed)).toMatchObject({ rejects: [rig.place.path("sales.rejects.csv")] });
+  expect(summaryIn(resumed).next).toContain("sales.rejects.csv");
 });
 
 test("a bad row whose corrected version was not entered yet does not count as sent, though a part of it was", async () => {
-  const rig = await emptyRig();
+  const rig = await openRig();
   const { place } = rig;
   place.write(
     "tickets.config.yaml",

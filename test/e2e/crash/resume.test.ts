@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { dies, processedCount, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
+import { LONG } from "../../support/walks.ts";
 
 test.each(["answered", "settled", "projected", "ended"] as const)(
   "resume that dies at %s is repeated",
@@ -41,17 +42,19 @@ test("sends nothing where it can't read what earlier answers gave", async () => 
   await expectAllShown(rig, rig.placed);
 });
 
-test("goes on behind actions that were settled although the service gave them one and the same promise", {
-  tags: ["long"],
-}, async () => {
-  const rig = await salesRig(15);
-  const changed = { fault: "changed", items: { count: 2 }, with: { actionPromise: "" } } as const;
-  rig.sandbox.setFaults({ rules: [{ ...changed, on: { request: 1 } }] });
-  expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(6);
-  await settleByTruth(rig, rig.placed);
-  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-  await expectAllShown(rig, rig.placed);
-});
+test(
+  "goes on behind actions that were settled although the service gave them one and the same promise",
+  LONG,
+  async () => {
+    const rig = await salesRig(15);
+    const changed = { fault: "changed", items: { count: 2 }, with: { actionPromise: "" } } as const;
+    rig.sandbox.setFaults({ rules: [{ ...changed, on: { request: 1 } }] });
+    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(6);
+    await settleByTruth(rig, rig.placed);
+    expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
+    await expectAllShown(rig, rig.placed);
+  },
+);
 
 describe("the same command after a kill", () => {
   test.each([

@@ -3,10 +3,8 @@
 /** What a person says of a chunk in doubt, killed and repeated. */
 
 import { describe, expect, test } from "vitest";
-import type { Summary } from "../../support/counts.ts";
-import { dies, processedCount, salesRig, states } from "../../support/interrupted.ts";
+import { dies, processedCount, salesRig, states, summaryIn } from "../../support/interrupted.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
-import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { readPromises, salesTable } from "../../support/tables.ts";
 
@@ -55,7 +53,7 @@ describe("settle", () => {
       rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
       const stopped = await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5", "--json"));
       expect(stopped.exitCode).toBe(5);
-      const run = summaryIn<Summary>(stopped).run ?? "";
+      const run = summaryIn(stopped).run ?? "";
       const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];
       await dies(rig, abandon, point, time);
       const shown = await rig.run(["status", "--env", "playground"]);
@@ -95,11 +93,11 @@ describe("settle", () => {
   test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
     const { rig, command, settle } = await inDoubt();
     expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
-    const later = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    const later = summaryIn(await rig.run([...command, "--json"]));
     expect(later.actions).toMatchObject({ total: 20, alreadySent: 5, notSent: 5, accepted: 10 });
     expect(later).toMatchObject({ exitCode: 6, next: `tickets ${settle.join(" ")}` });
     expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
-    const last = summaryIn<Summary>(await rig.run([...command, "--json"]));
+    const last = summaryIn(await rig.run([...command, "--json"]));
     expect(last.actions).toMatchObject({ total: 20, alreadySent: 20 });
     expect(
       new Set(

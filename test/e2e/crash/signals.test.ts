@@ -2,13 +2,12 @@
 
 import type { ChildProcess } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { Summary } from "../../support/counts.ts";
-import { dies, processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
+import { dies, placedRows, processedCount, salesRig, states, statesOf, summaryIn } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
-import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
+import { LONG } from "../../support/walks.ts";
 
 describe("signals", () => {
   /** Runs the command and sends signals while the service holds the n-th request; it answers a little later. */
@@ -37,7 +36,7 @@ describe("signals", () => {
     const rig = await salesRig(20);
     const stopped = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 2, "SIGINT");
     expect(stopped.exitCode).toBe(130);
-    const summary = summaryIn<Summary>(stopped);
+    const summary = summaryIn(stopped);
     expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
     expect(await states(rig)).toBe("answered answered planned planned");
 
@@ -51,24 +50,24 @@ describe("signals", () => {
     expect(processedCount(rig)).toBe(10);
 
     expect((await rig.run(["settle", summary.run ?? "", "--abandon", "--env", "playground"])).exitCode).toBe(0);
-    const sent = summaryIn<Summary>(await rig.run([...corrected, "--json"]));
+    const sent = summaryIn(await rig.run([...corrected, "--json"]));
     expect(sent.actions).toMatchObject({ total: 30, alreadySent: 9, accepted: 21 });
   });
 
-  test("Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it", {
-    tags: ["long"],
-  }, async () => {
-    const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
-    const resume = ["resume", "--env", "playground"];
-    await dies(rig, resume, "settled", 2);
-    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
-    await expectAllShown(rig, rig.placed);
-  });
+  test(
+    "Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it",
+    LONG,
+    async () => {
+      const rig = await salesRig(20);
+      expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
+      const resume = ["resume", "--env", "playground"];
+      await dies(rig, resume, "settled", 2);
+      expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
+      await expectAllShown(rig, rig.placed);
+    },
+  );
 
-  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is shown", {
-    tags: ["long"],
-  }, async () => {
+  test("SIGTERM, then tonight's file: the old run is finished first, and its summary is shown", LONG, async () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGTERM")).exitCode).toBe(143);
     const run = (await readRuns(rig))[0]?.run;
@@ -77,7 +76,7 @@ describe("signals", () => {
     const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
     expect(next.exitCode).toBe(0);
     expect(next.stderr).toContain(`Finishing interrupted run ${run} first.`);
-    expect(summaryIn<Summary>(next)).toMatchObject({
+    expect(summaryIn(next)).toMatchObject({
       state: "finished",
       actions: { total: 5, accepted: 5 },
       resumed: { run, state: "finished", actions: { total: 20, accepted: 20 } },
@@ -102,16 +101,14 @@ describe("signals", () => {
     await expectAllShown(rig, rig.placed);
   });
 
-  test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
+  test("a signal during the last request leaves nothing to do: the run is finished", LONG, async () => {
     const rig = await salesRig(20);
     const ended = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 4, "SIGINT");
-    expect(summaryIn<Summary>(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
+    expect(summaryIn(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
     expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
   });
 
-  test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", {
-    tags: ["long"],
-  }, async () => {
+  test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", LONG, async () => {
     const rig = await salesRig(200);
     // The second answer comes when the time is over, however long the start took.
     rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 15_000, on: { request: 2 } }] });

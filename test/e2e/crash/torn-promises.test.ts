@@ -4,8 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { dies, salesRig, settleByTruth } from "../../support/interrupted.ts";
-import type { SalesRig } from "../../support/invariant/sales.ts";
+import { dies, type SalesRig, salesRig, settleByTruth } from "../../support/interrupted.ts";
 import { expectAllShown } from "../../support/invariant/truth.ts";
 import { readPromises } from "../../support/tables.ts";
 

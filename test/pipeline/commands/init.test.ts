@@ -9,6 +9,7 @@ import { generateTwins } from "../../../scripts/fixtures.ts";
 import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
 import { openFolder } from "../../support/folder.ts";
 import { validateFiles } from "../../support/validating.ts";
+import { LONG } from "../../support/walks.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
 const SHARED = fileURLToPath(new URL("../../../../shared/exports/", import.meta.url));
@@ -244,7 +245,7 @@ describe("several files give one config with a source for each,", () => {
     await expectValid(folder, next);
   });
 
-  test("also of one system, each under its own name and match", { tags: ["long"] }, async () => {
+  test("also of one system, each under its own name and match", LONG, async () => {
     const path = join(FIXTURES, "exports/eventbrite/attendees.csv");
     const names = ["gala.csv", "ball-1.csv", "ball-2.csv"];
     const folder = folderWith(names.map((name) => [name, path]));

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
 import { acceptedBy, type Field, openSold } from "../../support/context.ts";
-import { forWalks } from "../../support/walks.ts";
+import { LONG } from "../../support/walks.ts";
 
 const BEARING = { maxInvalid: { rows: 2 } } as const;
 
@@ -130,7 +130,6 @@ const KINDS: readonly Kind[] = [
     ...{ bad: "?", good: () => "" },
   },
 ];
-const WALKS = forWalks(KINDS, 2);
 
 function isKnown({ action, header, rows, bad, good }: Kind): void {
   const [one, two] = rows;
@@ -159,7 +158,7 @@ function isKnown({ action, header, rows, bad, good }: Kind): void {
     expect(night.summary, night.said).toMatchObject({ rows: { invalid: 0 }, actions: { alreadySent: 2 } });
   });
 
-  test("is known where its answer was lost, and a person has settled it as sent", { tags: ["long"] }, async () => {
+  test("is known where its answer was lost, and a person has settled it as sent", LONG, async () => {
     const field = await openRejected();
     for (const row of rows) await correct(field, "log.rejects.csv", row, corrected(row, "1"));
     field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
@@ -189,5 +188,6 @@ function isKnown({ action, header, rows, bad, good }: Kind): void {
   });
 }
 
-describe.each(WALKS.short)("without times: $action", isKnown);
-describe.each(WALKS.long)("without times: $action", { tags: ["long"] }, isKnown);
+const isShort = ({ action }: Kind): boolean => action === "updateTicket" || action === "resoldTicket";
+describe.each(KINDS.filter(isShort))("without times: $action", isKnown);
+describe.each(KINDS.filter((kind) => !isShort(kind)))("without times: $action", LONG, isKnown);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { type Field, openField, processedBy } from "../../support/context.ts";
 import { randomOf } from "../../support/random.ts";
-import { forWalks } from "../../support/walks.ts";
+import { testEach } from "../../support/walks.ts";
 
 const KEYS = { none: "", "of the order": 'key: "{Order}"', "of the row": 'key: "{Row}"' } as const;
 type Key = keyof typeof KEYS;
@@ -95,7 +95,7 @@ describe("a ticket that two rows sell", () => {
   });
 });
 
-const TABLES = forWalks([...Array(60).keys()], 10);
+const TABLES = [...Array(60).keys()];
 
 /** Rows of a few tickets, of which many stand there more than once. */
 function randomRows(random: () => number): readonly string[] {
@@ -122,5 +122,4 @@ async function expectNothingNew(seed: number): Promise<void> {
   expect(processedBy(field.sandbox), `${seed}, key ${key}:\n${rows.join("\n")}\n${again.said}`).toBe(known);
 }
 
-test.each(TABLES.short)("the same input sends nothing the second time: table %i", expectNothingNew);
-test.each(TABLES.long)("the same input sends nothing the second time: table %i", { tags: ["long"] }, expectNothingNew);
+testEach("the same input sends nothing the second time: table %i", TABLES, 10, expectNothingNew);

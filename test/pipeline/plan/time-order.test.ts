@@ -9,6 +9,7 @@ import { parseJson } from "../../../src/actions/json.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../../support/arbitraries.ts";
 import { makeContext, type Options, verbs } from "../../support/context.ts";
 import { openFolder } from "../../support/folder.ts";
+import { LONG } from "../../support/walks.ts";
 
 const lines = (actions: readonly unknown[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
 
@@ -54,7 +55,7 @@ function actionsOf(briefs: string): readonly Action[] {
 }
 
 describe("a shuffled file", () => {
-  it("is planned in the order in which it happened", { tags: ["long"] }, async () => {
+  it("is planned in the order in which it happened", LONG, async () => {
     const folder = openFolder();
     const shuffled = timedHistoryArbitrary({ maxLength: 80 }).chain((history) =>
       fc.tuple(fc.constant(history), shuffledArbitrary(history)),

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
 import { acceptedBy, type Done, type Field, type Options, openField } from "../../support/context.ts";
+import { LONG } from "../../support/walks.ts";
 
 /** Built by `npm test`. */
 const BIN = fileURLToPath(new URL("../../../bin/tickets.js", import.meta.url));
@@ -77,22 +78,24 @@ test.each<[string, ActionName, string, string]>([
   },
 );
 
-test("a row whose rejects were written by a command that was killed before it entered its run is sent in its place", {
-  tags: ["long"],
-}, async () => {
-  const field = await openSold();
-  await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
-  const args = ["stream", "resales.csv", "--output", OUTPUT.output, "--max-invalid", "9"];
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: field.folder,
-    env: { ...process.env, ...field.env, TICKETS_TEST_CRASH_AT: "rejects placed" },
-    stdio: "ignore",
-  });
-  expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
-  await correct(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-  const first = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-  expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
-  const night = await streamed(field, ["resales.csv"], OUTPUT);
-  expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 1 });
-  expect(acceptedOf(field)).toBe("u2 u3");
-});
+test(
+  "a row whose rejects were written by a command that was killed before it entered its run is sent in its place",
+  LONG,
+  async () => {
+    const field = await openSold();
+    await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
+    const args = ["stream", "resales.csv", "--output", OUTPUT.output, "--max-invalid", "9"];
+    const child = spawn(process.execPath, [BIN, ...args], {
+      cwd: field.folder,
+      env: { ...process.env, ...field.env, TICKETS_TEST_CRASH_AT: "rejects placed" },
+      stdio: "ignore",
+    });
+    expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
+    await correct(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
+    const first = await streamed(field, ["resales.rejects.csv"], OUTPUT);
+    expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
+    const night = await streamed(field, ["resales.csv"], OUTPUT);
+    expect(night.summary?.actions, night.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+    expect(acceptedOf(field)).toBe("u2 u3");
+  },
+);

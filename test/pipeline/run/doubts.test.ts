@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newEvent, sale } from "../../support/actions.ts";
 import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../../support/context.ts";
+import { LONG } from "../../support/walks.ts";
 
 const INPUT = [newEvent(), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale(ticketId))];
 const ALL = "E T1 T2 T3 T4 T5";
@@ -124,9 +125,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
     expect(await shown(field, second)).toMatchObject({ exitCode: 6, actions: { inDoubt: 0, notSent: 2 } });
   });
 
-  test("the next night sends what waited, and what the service does not have", {
-    tags: ["long"],
-  }, async () => {
+  test("the next night sends what waited, and what the service does not have", LONG, async () => {
     for (const decision of ["sent", "not-sent"] as const) {
       const scan = { action: "scannedTicket", data: { ticketId: "T2" } };
       const { field, first, second } = await held(decision === "sent" ? "after" : "before", scan);

@@ -10,6 +10,7 @@ import { parseFaultScript } from "../../../src/sandbox/faults.ts";
 import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { send } from "../../support/requests.ts";
 import { call, JSON_TYPE, newEvent, said, sales, sold, start, stream } from "../../support/sandbox.ts";
+import { LONG } from "../../support/walks.ts";
 
 const FIXTURES = new URL("../../../fixtures/service/", import.meta.url);
 const fixture = (path: string): string => readFileSync(new URL(path, FIXTURES), "utf8");
@@ -278,7 +279,7 @@ describe("the page", () => {
 });
 
 describe("control", () => {
-  test("dumps what was processed, line by line", { tags: ["long"] }, async () => {
+  test("dumps what was processed, line by line", LONG, async () => {
     const sandbox = await start();
     await stream(sandbox, [newEvent(), ...sales(2500), sold("T0")]);
     const dump = async (query = "") => (await call(sandbox, "GET", `/control/processed${query}`)).text.split("\n");

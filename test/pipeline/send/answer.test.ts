@@ -13,7 +13,7 @@ import {
   processedBy,
 } from "../../support/context.ts";
 import { freePort } from "../../support/raw-server.ts";
-import { forWalks } from "../../support/walks.ts";
+import { testEach } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
 const INPUT = [newEvent(), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale(ticketId))];
@@ -507,8 +507,7 @@ describe("every answer and every fault", () => {
   const isShort = (row: Row): boolean =>
     row.options?.flags?.timeout === undefined &&
     ROWS.filter(({ fault }) => faultsOf(fault) === faultsOf(row.fault)).indexOf(row) === 0;
-  test.each(ROWS.filter(isShort))("$name", isAnswered);
-  test.each(ROWS.filter((row) => !isShort(row)))("$name", { tags: ["long"] }, isAnswered);
+  testEach("$name", ROWS, isShort, isAnswered);
 
   test("leave out no fault of the sandbox", () => {
     const tried = new Set(
@@ -563,30 +562,22 @@ describe("an answer that comes while the request is still being written", () => 
     expect((await field.stream(["night.ndjson"])).exitCode).toBe(6);
     expectNothingDoubled(field.sandbox);
   };
-  const PROCESSED = "is a doubt when it says that all is well or rejected; processed: %s";
-  test.each(["all"])(PROCESSED, isDoubt);
-  test.each(["none"])(PROCESSED, { tags: ["long"] }, isDoubt);
+  testEach("is a doubt when it says that all is well or rejected; processed: %s", ["all", "none"], 2, isDoubt);
 
-  const EARLY = forWalks(
-    [
-      [401, 5, "planned"],
-      [403, 5, "planned"],
-      [429, 7, "planned"],
-      [400, 9, "refused"],
-      [407, 9, "refused"],
-      [307, 9, "refused"],
-      [408, 6, "in doubt"],
-      [503, 6, "in doubt"],
-    ] as const,
-    8,
-  );
-  const NAME = "with %i is what it always is: exit %i, %s";
-  const isAsEver = async (code: number, exit: number, state: string): Promise<void> => {
+  const EARLY = [
+    [401, 5, "planned"],
+    [403, 5, "planned"],
+    [429, 7, "planned"],
+    [400, 9, "refused"],
+    [407, 9, "refused"],
+    [307, 9, "refused"],
+    [408, 6, "in doubt"],
+    [503, 6, "in doubt"],
+  ] as const;
+  testEach("with %i is what it always is: exit %i, %s", EARLY, 8, async ([code, exit, state]) => {
     const { field, first } = await early({ status: code, processed: "all" });
     expect([first.exitCode, (await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
-  };
-  test.each(EARLY.short)(NAME, isAsEver);
-  test.each(EARLY.long)(NAME, { tags: ["long"] }, isAsEver);
+  });
 });
 
 describe("what comes before any answer", () => {

@@ -20,6 +20,7 @@ import {
   startService,
 } from "../../support/service.ts";
 import { readPromises } from "../../support/tables.ts";
+import { LONG } from "../../support/walks.ts";
 
 const scan = (ticketId: string): Item => ({ action: "scannedTicket", data: { ticketId, orderTime: 1_768_700_000 } });
 
@@ -185,7 +186,7 @@ describe("which lane", () => {
         expect(each.answeredAt <= updated.startedAt || each.startedAt >= updated.answeredAt).toBe(true);
   });
 
-  test("also of tickets that were sold another night", { tags: ["long"] }, async () => {
+  test("also of tickets that were sold another night", LONG, async () => {
     const { field, service, stream } = await openNight(night(12));
     expect((await stream({ lanes: 2 })).exitCode).toBe(0);
     const update: Item = { action: "updateEvent", data: { eventId: "E", eventName: "Fair" } };
@@ -208,7 +209,7 @@ describe("which lane", () => {
     expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "scannedTicket T1", "soldTicket T1"]);
   });
 
-  test("by time, each ticket is in the order of time", { tags: ["long"] }, async () => {
+  test("by time, each ticket is in the order of time", LONG, async () => {
     const items = [...ticketsOf(9).map(scan), ...salesOf(9), newEvent()];
     const { service, stream } = await openNight(items);
     expect((await stream({ lanes: 2, chunkSize: 2 }, { order: "time" })).exitCode).toBe(0);
@@ -234,9 +235,7 @@ describe("a lane that can't go on ends all", () => {
     };
   };
 
-  test("a doubt: the others let their request end, store its answer and send nothing more", {
-    tags: ["long"],
-  }, async () => {
+  test("a doubt: the others let their request end, store its answer and send nothing more", LONG, async () => {
     const { failed, answer } = failing(2, 500);
     const { service, stream, promised, states, settle, resume } = await openNight(night(10), { answer });
     const { exitCode, said, summary } = await stream({ lanes: 2, chunkSize: 2 });
@@ -300,7 +299,7 @@ describe("a lane that can't go on ends all", () => {
 });
 
 describe("what counts for all lanes", () => {
-  test("a wait after 429: no lane sends before it is over", { tags: ["long"] }, async () => {
+  test("a wait after 429: no lane sends before it is over", LONG, async () => {
     const both = gate(isOfTickets);
     let waiting: ServiceRequest | undefined;
     const { service, stream, resume } = await openNight(night(10), {
@@ -327,7 +326,7 @@ describe("what counts for all lanes", () => {
     expectInOrder(takenBy(service, waiting), 10);
   });
 
-  test("retries: a lane that has to wait goes on as long as others get answers", { tags: ["long"] }, async () => {
+  test("retries: a lane that has to wait goes on as long as others get answers", LONG, async () => {
     let left = 6;
     const { service, stream } = await openNight(night(30), {
       answer: (request) => {
@@ -340,7 +339,7 @@ describe("what counts for all lanes", () => {
     expectSpokenAsSpecified(service, 2);
   });
 
-  test("rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
+  test("rate: what one lane has sent keeps the others waiting", LONG, async () => {
     const { service, stream, resume } = await openNight(salesOf(8));
     const onDetail = (text: string, asked: Asked): void => {
       if (text.includes("accepted")) asked.stop("SIGTERM");
@@ -378,9 +377,7 @@ describe("what counts for all lanes", () => {
     return { ...opened, all, running, asked };
   }
 
-  test("the first signal: four requests on their way end, and their answers are stored", {
-    tags: ["long"],
-  }, async () => {
+  test("the first signal: four requests on their way end, and their answers are stored", LONG, async () => {
     const { all, running, asked, service, states, promised, resume } = await fourOnTheirWay();
     asked?.stop("SIGINT");
     all.open();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Asked, acceptedBy, type Field, type Options, openSold } from "../../support/context.ts";
+import { LONG } from "../../support/walks.ts";
 
 /** What the service has taken of T1 beside its sale, in order. */
 const taken = ({ sandbox }: Field): string =>
@@ -72,16 +73,14 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect((await field.stream([kind.name])).summary?.actions).toMatchObject({ alreadySent: 4, accepted: 0 });
   });
 
-  test("that --order time sorted are sent in its order by the command that is named", { tags: ["long"] }, async () => {
+  test("that --order time sorted are sent in its order by the command that is named", LONG, async () => {
     const { field, said } = await closedWithDoubt(kind, { order: "time" });
     expect(said).toContain(`tickets stream ${rejects} --order time`);
     expect((await field.stream([rejects], { order: "time" })).exitCode).toBe(0);
     expect(taken(field)).toBe("a b c d");
   });
 
-  test("of doubts that were decided the wrong way round are sent in the order of the input", {
-    tags: ["long"],
-  }, async () => {
+  test("of doubts that were decided the wrong way round are sent in the order of the input", LONG, async () => {
     const field = await openSold();
     await write(field, kind, "a b x:T2 c");
     // Not taken, and nothing is said of it.
@@ -111,9 +110,7 @@ describe.each(KINDS)("rejects of $name", (kind) => {
   });
 });
 
-test("with a key of the source, a row before one that was corrected and accepted is late", {
-  tags: ["long"],
-}, async () => {
+test("with a key of the source, a row before one that was corrected and accepted is late", LONG, async () => {
   const field = await openSold();
   await field.write(
     "tickets.config.yaml",

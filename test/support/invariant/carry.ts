@@ -29,7 +29,7 @@ const shown = (stderr: string): string => stderr.replace(/^warning: .*\n/gm, "")
 let typicalMs = 600;
 
 export async function carryOut(trial: Trial, tally: Tally, shared?: SharedLedger): Promise<void> {
-  const rig = await openRig(trial.faults, shared);
+  const rig = await openRig({ faults: trial.faults, shared });
   const story: string[] = [];
   // Where workers send, what a killed command had on its way is in doubt only later: the person has not seen it.
   const namesChunk = trial.namesChunk || shared !== undefined;

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
+import { onTestFinished } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
@@ -34,21 +35,28 @@ export interface Rig {
   readonly state: string;
   /** Everything that the service processed: one list a request, in order. */
   requests(): readonly (readonly ProcessedAction[])[];
-  /** One that is neither killed nor otherwise looked at as a process runs in one that has run others before. */
   run(args: readonly string[], options?: RunOptions & { readonly interruption?: Interruption }): Promise<Ran>;
   /** Calls back while the service holds the n-th request from now, before or after it processes it. */
   onRequest(request: number, when: "before" | "after", then: () => void): void;
   close(): Promise<void>;
 }
 
-export async function openRig(faults: FaultScript = { rules: [] }, shared?: SharedLedger): Promise<Rig> {
+interface RigOptions {
+  readonly faults?: FaultScript;
+  readonly shared?: SharedLedger | undefined;
+  /** Rules of the sandbox that it does not refuse by. */
+  readonly accept?: readonly string[];
+}
+
+/** Ends with the test, if it was not closed before. */
+export async function openRig({ faults = { rules: [] }, shared, accept = [] }: RigOptions = {}): Promise<Rig> {
   const place = openWorkplace();
   let processing = 0;
   let hooks: { readonly request: number; readonly when: "before" | "after"; readonly then: () => void }[] = [];
   const call = (when: "before" | "after"): void => {
     for (const hook of hooks.filter((each) => each.request === processing && each.when === when)) hook.then();
   };
-  const inner = openEngine({ path: ":memory:" });
+  const inner = openEngine({ path: ":memory:", accept });
   const engine: Engine = {
     ...inner,
     process(items, options) {
@@ -72,6 +80,14 @@ export async function openRig(faults: FaultScript = { rules: [] }, shared?: Shar
   const onRequest: Rig["onRequest"] = (request, when, then) => {
     hooks.push({ request: processing + request, when, then });
   };
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await sandbox[Symbol.asyncDispose]();
+    inner.close();
+    rmSync(place.folder, { recursive: true, force: true });
+  };
+  const closeOnce = (): Promise<void> => (closed ??= close());
+  onTestFinished(closeOnce);
   return {
     place,
     sandbox,
@@ -93,21 +109,15 @@ export async function openRig(faults: FaultScript = { rules: [] }, shared?: Shar
         interruption?.kind === "boundary"
           ? { TICKETS_TEST_CRASH_AT: `${interruption.point}:${interruption.time}` }
           : {};
-      const isKilled = interruption !== undefined;
       const ended = await place.tickets(args, {
-        isWarm: !isKilled,
         ...options,
         env: { ...env, ...crashAt, ...options.env },
-        ...((isKilled || options.onSpawn !== undefined) && { onSpawn }),
+        ...((interruption !== undefined || options.onSpawn !== undefined) && { onSpawn }),
       });
       clearTimeout(timer);
       hooks = [];
       return { ...ended, killed: ended.exitCode === null };
     },
-    async close() {
-      await sandbox[Symbol.asyncDispose]();
-      inner.close();
-      rmSync(place.folder, { recursive: true, force: true });
-    },
+    close: closeOnce,
   };
 }

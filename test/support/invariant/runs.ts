@@ -72,7 +72,7 @@ export const MAYBE_SENT = ["sending", "in doubt", "refused"];
 
 async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   const { place, env } = rig;
-  const { exitCode, stdout, stderr } = await place.tickets([...words, "--env", "playground"], { env, isWarm: true });
+  const { exitCode, stdout, stderr } = await place.tickets([...words, "--env", "playground"], { env });
   expect(exitCode, stderr).toBe(0);
   return stdout;
 }

@@ -25,7 +25,7 @@ export async function putRight(recorded: RecordedStory, args: readonly string[],
 }
 
 export async function type({ place, env }: RecordedStory, args: readonly string[], said: string[]): Promise<Ended> {
-  const ended = await place.tickets(args, { env, isWarm: true });
+  const ended = await place.tickets(args, { env });
   said.push(`$ tickets ${args.join(" ")}\n${ended.stderr}exit ${ended.exitCode}`);
   return ended;
 }

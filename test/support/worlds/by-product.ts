@@ -13,10 +13,7 @@ import { type SettleOptions, type StreamOptions, type Surroundings, settle, stre
 import type { CheckedInput } from "../../../src/run/progress.ts";
 import type { StreamResult } from "../../../src/run/stream.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
-import type { Sandbox } from "../../../src/sandbox/server.ts";
-import { openWorkplace, type Workplace } from "../bin.ts";
-import { makeBallast } from "../folder.ts";
-import { start } from "../sandbox.ts";
+import { openRig, type Rig } from "../invariant/rig.ts";
 import { sharedLedger } from "../shared-ledger.ts";
 import { type Cells, type PromiseLine, readPromises, readTable } from "../tables.ts";
 import { type Judged, judge, Ledger, positionOf, type Row, type Verdict } from "./rules.ts";
@@ -296,10 +293,8 @@ function faultsOf(trouble: Trouble, random: Random): FaultScript {
   }
 }
 
-/** An environment of a world's own: a folder, a ledger, and the sandbox on a real port. What it took is what its record says. */
-interface Desk {
-  readonly place: Workplace;
-  readonly sandbox: Sandbox;
+/** An environment of a world's own: what the sandbox took is what its record says. */
+interface Desk extends Rig {
   readonly stream: (name: string, more?: Partial<StreamOptions>) => Promise<StreamResult>;
   readonly settle: (options: SettleOptions) => Promise<unknown>;
   /** Streams in a process that is killed at a moment, as `settled:2`, if it comes so far. */
@@ -313,21 +308,13 @@ const IS_LEDGER_SHARED = process.env.LEDGER === "postgres";
 
 async function openDesk(config: string): Promise<Desk> {
   const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
-  const place = openWorkplace();
-  const sandbox = await start({ engine: { path: ":memory:", accept: ["resold-to-holder"] } });
-  makeBallast(place.path("state/playground"));
+  const rig = await openRig({ shared, accept: ["resold-to-holder"] });
+  const { place, env } = rig;
   place.write("tickets.config.yaml", `${shared?.config ?? ""}${config}`);
-  const env = {
-    TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
-    TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
-    TICKETS_STATE_DIR: place.path("state"),
-    ...shared?.env,
-  };
   const surroundings = { environment: "playground", cwd: place.folder, env, flags: FLAGS } satisfies Surroundings;
   const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
   return {
-    place,
-    sandbox,
+    ...rig,
     stream: (name, more) => stream({ ...streaming(name), ...more }),
     settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
     streamAndDie: (name, moment, more) => die({ ...streaming(name), ...more }, moment),

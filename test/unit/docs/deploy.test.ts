@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { USER } from "../../support/config-files.ts";
 import { openFolder } from "../../support/folder.ts";
@@ -15,111 +15,76 @@ const GRACE_S = 150;
 
 const page = readPage("docs/scale-out.md");
 
-test("cronjob.yaml: one at a time, never again by itself, without rights, on a volume", () => {
-  const [claim, cronJob] = parseAllDocuments(readPage("deploy/kubernetes/cronjob.yaml")).map((each) => each.toJS());
-  expect(claim).toMatchObject({ kind: "PersistentVolumeClaim", spec: { accessModes: ["ReadWriteOncePod"] } });
-  const { concurrencyPolicy, jobTemplate } = cronJob.spec;
-  expect([cronJob.apiVersion, cronJob.kind, concurrencyPolicy]).toEqual(["batch/v1", "CronJob", "Forbid"]);
-  const { backoffLimit, podFailurePolicy, template } = jobTemplate.spec;
-  expect(backoffLimit).toBe(0);
-  expect(podFailurePolicy.rules).toEqual([{ action: "FailJob", onExitCodes: { operator: "NotIn", values: [0] } }]);
-  const { containers, restartPolicy, securityContext, terminationGracePeriodSeconds, volumes } = template.spec;
-  expect([restartPolicy, terminationGracePeriodSeconds]).toEqual(["Never", GRACE_S]);
-  expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-  const [{ securityContext: own, volumeMounts, env }] = containers;
-  expect(own).toEqual({
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ["ALL"] },
-  });
-  const named = new Set(volumes.map(({ name }: { name: string }) => name));
-  for (const { name } of volumeMounts) expect(named).toContain(name);
-  expect(volumeMounts[0]).toMatchObject({ name: "ledger", mountPath: "/var/lib/tickets" });
-  expect(volumes[0].persistentVolumeClaim.claimName).toBe(claim.metadata.name);
-  const key = env.find(({ name }: { name: string }) => name === "TICKETS_PRODUCTION_API_KEY");
-  expect(key).not.toHaveProperty("value");
-});
-
-describe("several machines", () => {
-  const documents = parseAllDocuments(readPage("deploy/kubernetes/scale-out.yaml")).map((each) => {
+/** What a program reads of the files for Kubernetes. */
+const documents = ["cronjob", "scale-out"].flatMap((name) =>
+  parseAllDocuments(readPage(`deploy/kubernetes/${name}.yaml`)).map((each) => {
     expect(each.errors).toEqual([]);
     return each.toJS();
-  });
-  const ofKind = (kind: string) => documents.find((each) => each.kind === kind);
-  const publisher = ofKind("CronJob").spec.jobTemplate.spec;
-  const worker = ofKind("Deployment").spec.template.spec;
-  const { services } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
+  }),
+);
+const ofKind = (kind: string) => documents.filter((each) => each.kind === kind);
+const JOBS = ofKind("CronJob").map(({ spec }) => ({ ...spec, ...spec.jobTemplate.spec }));
+const [WORKER] = ofKind("Deployment").map(({ spec }) => spec.template.spec);
+const PODS = [...JOBS.map(({ template }) => template.spec), WORKER];
+const containersOf = ({ initContainers = [], containers }: (typeof PODS)[number]) => [...initContainers, ...containers];
 
-  test("in Kubernetes: pods without rights, whose secrets are files, and which have time to finish a request", () => {
-    expect(publisher).toMatchObject({
-      backoffLimit: 0,
-      activeDeadlineSeconds: 43_200,
-      template: { spec: { restartPolicy: "Never" } },
-    });
-    expect(publisher.template.spec.hostname).toBe("tickets-publisher");
-    for (const pod of [publisher.template.spec, worker]) {
-      expect(pod.terminationGracePeriodSeconds).toBe(GRACE_S);
-      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-      const named = new Set(pod.volumes.map(({ name }: { name: string }) => name));
-      for (const { securityContext, resources, volumeMounts, env } of [
-        ...(pod.initContainers ?? []),
-        ...pod.containers,
-      ]) {
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ["ALL"] },
-        });
-        expect(Object.keys(resources)).toEqual(["requests", "limits"]);
-        for (const { name } of volumeMounts) expect(named).toContain(name);
-        expect(env.map(({ name }: { name: string }) => name)).toEqual([
-          "TICKETS_ENV",
-          "TICKETS_CONFIG",
-          "NODE_EXTRA_CA_CERTS",
-        ]);
-      }
-    }
-    expect(worker.containers[0].readinessProbe.exec.command).toEqual([
-      "tickets",
-      "status",
-      "--max-age",
-      "26h",
-      "--quiet",
-    ]);
-    expect(ofKind("CronJob").spec.concurrencyPolicy).toBe("Forbid");
-  });
-
-  test("every command and flag of theirs is one that there is, and every config can be read", async () => {
-    const commands: readonly (readonly string[])[] = [
-      ...[...publisher.template.spec.initContainers, ...publisher.template.spec.containers, ...worker.containers].map(
-        ({ args }: { args: readonly string[] }) => args,
-      ),
-      ...["sandbox", "worker", "publish", "follow"].map((name) => services[name].command),
-    ];
-    for (const [verb, ...words] of commands)
-      for (const word of words.filter((each) => each.startsWith("--")))
-        expect(readPage(`test/e2e/golden/${verb}.txt`), verb).toContain(`${word} `.trimEnd());
-    for (const text of [readPage("deploy/scale-out/config.yaml"), ofKind("ConfigMap").data["config.yaml"]]) {
-      await using folders = await openFolders({ [USER]: text });
-      expect([...(await folders.load()).environments.keys()]).toHaveLength(1);
-    }
-  });
+test.each(JOBS)("a job of Kubernetes runs one at a time, and never again by itself", (job) => {
+  expect(job).toMatchObject({ concurrencyPolicy: "Forbid", backoffLimit: 0 });
+  expect(job.template.spec.restartPolicy).toBe("Never");
 });
 
-test("the image ends as its program ends: no shell before it, no root, a volume for the ledger, health by the last success", () => {
-  const lines = readPage("deploy/Dockerfile").split("\n");
-  const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
-  for (const line of [
-    "USER node",
-    'ENTRYPOINT ["tickets"]',
-    "STOPSIGNAL SIGTERM",
-    'VOLUME ["/var/lib/tickets", "/data"]',
-  ])
-    expect(last).toContain(line);
-  expect(last.find((line) => line.startsWith("HEALTHCHECK "))).toContain(
-    'CMD ["tickets", "status", "--max-age", "26h", "--quiet"]',
-  );
-  expect(lines.filter((line) => line.startsWith("FROM ")).length).toBe(2);
+test.each(PODS)("a pod has no rights, its secrets are no values, and it has time to finish a request", (pod) => {
+  expect(pod.terminationGracePeriodSeconds).toBe(GRACE_S);
+  expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+  const volumes = pod.volumes.map(({ name }: { name: string }) => name);
+  for (const { securityContext, volumeMounts, env } of containersOf(pod)) {
+    const rights = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
+    expect(securityContext).toEqual(rights);
+    for (const { name } of volumeMounts) expect(volumes).toContain(name);
+    expect(volumeMounts.some(({ mountPath }: { mountPath: string }) => mountPath === "/var/lib/tickets")).toBe(true);
+    for (const { name, value } of env) if (/KEY|LEDGER_URL/.test(name)) expect(value).toBeUndefined();
+  }
+});
+
+test("every command and flag of several machines is one that there is, and every config can be read", async () => {
+  const { services } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
+  const commands: readonly (readonly string[])[] = [
+    ...PODS.flatMap(containersOf).map(({ args }) => args),
+    ...["sandbox", "worker", "publish", "follow"].map((name) => services[name].command),
+  ];
+  for (const [verb, ...words] of commands)
+    for (const word of words.filter((each) => each.startsWith("--")))
+      expect(readPage(`test/e2e/golden/${verb}.txt`), verb).toContain(`${word} `.trimEnd());
+  for (const text of [readPage("deploy/scale-out/config.yaml"), ofKind("ConfigMap")[0].data["config.yaml"]]) {
+    await using folders = await openFolders({ [USER]: text });
+    expect([...(await folders.load()).environments.keys()]).toHaveLength(1);
+  }
+});
+
+test.each([
+  [
+    "Dockerfile: no shell before the program, no root, a volume for the ledger, health by the last success",
+    ...["USER node", 'ENTRYPOINT ["tickets"]', "STOPSIGNAL SIGTERM", 'VOLUME ["/var/lib/tickets", "/data"]'],
+    'HEALTHCHECK --interval=5m --timeout=30s --start-period=1h CMD ["tickets", "status", "--max-age", "26h", "--quiet"]',
+  ],
+  [
+    "systemd/tickets-stream@.service: it lets a request finish, is never restarted, and reports how it ended",
+    ...["Type=oneshot", "Restart=no", "OnFailure=tickets-failed@%i.service", `TimeoutStopSec=${GRACE_S}`],
+    ...["UMask=0077", "ProtectSystem=strict", "NoNewPrivileges=yes", "LoadCredential=api-key:/etc/tickets/%i.key"],
+    "StateDirectory=tickets tickets/ledgers tickets/%i",
+  ],
+  ["kubernetes/cronjob.yaml: one machine at a time has the ledger", "accessModes: [ReadWriteOncePod]"],
+  [
+    "kubernetes/scale-out.yaml: what is published belongs to one name, a night that waits ends, a worker shows old success",
+    ...["hostname: tickets-publisher", "activeDeadlineSeconds: 43200"],
+    "command: [tickets, status, --max-age, 26h, --quiet]",
+  ],
+])("%s", (what, ...lines) => {
+  const [file = ""] = what.split(":");
+  const [last = ""] = readPage(`deploy/${file}`)
+    .split(/^FROM .*\n/m)
+    .slice(-1);
+  expect(last.split(/\n */)).toEqual(expect.arrayContaining(lines));
 });
 
 /** The units in a folder of their own, with a program at the place that they start. */
@@ -161,16 +126,6 @@ test("the service is exposed no more than the page says", () => {
   ]);
   expect(stdout).toContain(`Overall exposure level for tickets-stream@production.service: ${reported} `);
   expect(status).toBe(0);
-});
-
-test("the service lets a request finish, is never restarted, and reports how it ended", () => {
-  const lines = unit("tickets-stream@.service").split("\n");
-  for (const line of [
-    ...["Type=oneshot", "Restart=no", "OnFailure=tickets-failed@%i.service", `TimeoutStopSec=${GRACE_S}`],
-    ...["UMask=0077", "ProtectSystem=strict", "NoNewPrivileges=yes", "LoadCredential=api-key:/etc/tickets/%i.key"],
-    "StateDirectory=tickets tickets/ledgers tickets/%i",
-  ])
-    expect(lines).toContain(line);
 });
 
 test("the page names every file of deploy/", () => {
