@@ -38,74 +38,52 @@ export type Names = Map<string, string>;
 export const withNames = (text: string, names: Names): string =>
   [...names].reduce((done, [shown, now]) => done.replaceAll(new RegExp(`\\b${shown}\\b`, "g"), now), text);
 
-/** The names in a line as they are now; undefined where the line is another one. */
-function matchLine(shown: string, now: string, names: Names): Names | undefined {
-  const named: string[] = [];
-  let pattern = "";
-  let end = 0;
-  for (const match of shown.matchAll(ANY_VARYING)) {
-    const varying = VARYING[match.slice(1).findIndex((group) => group !== undefined)];
-    if (varying === undefined) continue;
-    const known = varying.isName && names.get(match[0]);
-    pattern += escaped(shown.slice(end, match.index));
-    pattern += known ? escaped(known) : varying.isName ? `(${varying.now})` : varying.now;
-    if (varying.isName && !known) named.push(match[0]);
-    end = match.index + match[0].length;
-  }
-  const found = new RegExp(`^${pattern}${escaped(shown.slice(end))}$`).exec(now);
-  return found === null ? undefined : new Map(named.map((name, at) => [name, found[at + 1] ?? ""]));
-}
-
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-const isCut = (line: string | undefined): boolean => line?.trim() === "…";
+/** What lines may look like now. Names that are not known yet are captured, in the order in which they come into `captured`. */
+function patternOf(lines: readonly string[], names: Names, captured: string[]): string {
+  const patternOfVarying = (text: string, { now, isName }: Varying): string => {
+    if (!isName) return now;
+    const known = names.get(text);
+    if (known !== undefined) return escaped(known);
+    const at = captured.indexOf(text);
+    return at === -1 ? `(?<name${captured.push(text)}>${now})` : `\\k<name${at + 1}>`;
+  };
+  return lines
+    .map((line) => {
+      if (line.trim() === "…") return "(?:.*\n)*";
+      let pattern = "";
+      let end = 0;
+      for (const match of line.matchAll(ANY_VARYING)) {
+        const varying = VARYING[match.slice(1).findIndex((group) => group !== undefined)];
+        if (varying === undefined) continue;
+        pattern += escaped(line.slice(end, match.index)) + patternOfVarying(match[0], varying);
+        end = match.index + match[0].length;
+      }
+      return `${pattern}${escaped(line.slice(end))}\n`;
+    })
+    .join("");
+}
 
 /**
- * What is printed now, in the words of the page where they agree: equal to what the page shows when all of it agrees, and else ready to be pasted.
- * Learns the names in lines that agree. A line that is only `…` stands for any lines.
+ * What is printed now, in the words of the page where they agree: equal to what the page shows when all of it agrees, and else
+ * ready to be pasted, but for lines that the page cuts. Learns the names where all agrees. A line that is only `…` stands for
+ * any lines.
  */
 export function inWordsOf(shown: string, now: string, names: Names): string {
   const [shownLines, nowLines] = [linesOf(shown), linesOf(now)];
-  // The longest common subsequence from the end, so that one line that differs does not make all behind it differ.
-  const longest: number[][] = [];
-  const at = (i: number, j: number): number => longest[i]?.[j] ?? 0;
-  const agrees = (i: number, j: number): boolean =>
-    matchLine(shownLines[i] ?? "", nowLines[j] ?? "", names) !== undefined;
-  for (let i = shownLines.length; i >= 0; i--) {
-    const row: number[] = Array.from({ length: nowLines.length + 1 }, () => 0);
-    longest[i] = row;
-    if (i === shownLines.length) continue;
-    for (let j = nowLines.length; j >= 0; j--) {
-      const after = row[j + 1] ?? 0;
-      if (isCut(shownLines[i])) row[j] = Math.max(at(i + 1, j) + 1, after);
-      else if (j < nowLines.length) row[j] = Math.max(agrees(i, j) ? at(i + 1, j + 1) + 1 : 0, at(i + 1, j), after);
-      else row[j] = at(i + 1, j);
-    }
+  const captured: string[] = [];
+  const found = new RegExp(`^${patternOf(shownLines, names, captured)}$`).exec(textOf(nowLines));
+  for (const [at, name] of captured.entries()) {
+    const value = found?.groups?.[`name${at + 1}`];
+    if (value !== undefined) names.set(name, value);
   }
-  const reported: string[] = [];
-  let [i, j] = [0, 0];
-  while (i < shownLines.length || j < nowLines.length) {
-    const line = shownLines[i];
-    if (line === undefined) reported.push(nowLines[j++] ?? "");
-    else if (isCut(line)) {
-      // It stands for as many lines as leave the rest of the page to agree best.
-      const best = at(i, j) - 1;
-      for (let k = nowLines.length; k >= j; k--)
-        if (at(i + 1, k) === best) {
-          j = k;
-          break;
-        }
-      reported.push(line);
-      i++;
-    } else if (j < nowLines.length && agrees(i, j) && at(i, j) === at(i + 1, j + 1) + 1) {
-      for (const [name, value] of matchLine(line, nowLines[j] ?? "", names) ?? []) names.set(name, value);
-      reported.push(line);
-      i++;
-      j++;
-    } else if (j >= nowLines.length || at(i + 1, j) >= at(i, j + 1)) i++;
-    else reported.push(nowLines[j++] ?? "");
-  }
-  return reported.map((each) => `${each}\n`).join("");
+  if (found !== null) return textOf(shownLines);
+  const whole = shownLines.filter((line) => line.trim() !== "…");
+  const isNow = (line: string, words: string): boolean =>
+    new RegExp(`^${patternOf([words], names, [])}$`).test(textOf([line]));
+  return textOf(nowLines.map((line) => whole.find((words) => isNow(line, words)) ?? line));
 }
 
 const linesOf = (text: string): readonly string[] => (text.trimEnd() === "" ? [] : text.trimEnd().split("\n"));
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
