@@ -83,26 +83,24 @@ describe("input of every kind arrives as the same actions", () => {
   });
 });
 
-describe("a quiet night", () => {
-  test.each<[string, string, string]>([
-    ["an empty NDJSON file", "sales.ndjson", ""],
-    ["an NDJSON file of blank lines", "sales.ndjson", "\n\n"],
-    ["an empty standard input", "-", ""],
-    ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
-    ["an empty list", "sales.json", "[]"],
-  ])("%s is exit 0 with no actions, which is said", LONG, async (_, name, content) => {
-    const { place, service } = await openPlayground();
-    if (name !== "-") place.write(name, content);
-    const options = { env: service.env, ...(name === "-" && { stdin: content }) };
-    const { stderr, summary } = await place.summary(["stream", name, ...PLAYGROUND], options);
-    expect(summary).toMatchObject({ exitCode: 0, rows: { read: 0 }, actions: { total: 0 } });
-    expect(stderr).toMatch(/no rows|0 actions/);
-    expect(service.connections()).toBe(0);
-    expect(await place.tickets(["stream", name, ...PLAYGROUND, "--quiet"], options)).toMatchObject({
-      exitCode: 0,
-      stdout: "",
-      stderr: expect.stringMatching(/^(.* NEW( · .*)?\n)?(warning: .*\n)+$/),
-    });
+test.each<[string, string, string]>([
+  ["an empty NDJSON file", "sales.ndjson", ""],
+  ["an NDJSON file of blank lines", "sales.ndjson", "\n\n"],
+  ["an empty standard input", "-", ""],
+  ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
+  ["an empty list", "sales.json", "[]"],
+])("a quiet night: %s is exit 0 with no actions, which is said", LONG, async (_, name, content) => {
+  const { place, service } = await openPlayground();
+  if (name !== "-") place.write(name, content);
+  const options = { env: service.env, ...(name === "-" && { stdin: content }) };
+  const { stderr, summary } = await place.summary(["stream", name, ...PLAYGROUND], options);
+  expect(summary).toMatchObject({ exitCode: 0, rows: { read: 0 }, actions: { total: 0 } });
+  expect(stderr).toMatch(/no rows|0 actions/);
+  expect(service.connections()).toBe(0);
+  expect(await place.tickets(["stream", name, ...PLAYGROUND, "--quiet"], options)).toMatchObject({
+    exitCode: 0,
+    stdout: "",
+    stderr: expect.stringMatching(/^(.* NEW( · .*)?\n)?(warning: .*\n)+$/),
   });
 });
 

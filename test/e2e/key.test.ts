@@ -98,20 +98,18 @@ const TROUBLES: Readonly<Record<string, () => Trouble | Promise<Trouble>>> = {
   }),
 };
 
-describe("the key shows nowhere behind", () => {
-  test.each(Object.entries(TROUBLES))("%s", LONG, async (_, troubleOf) => {
-    const { exitCode, env, service: behaviour, secrets = [], nodeArgs, expected } = await troubleOf();
-    for (const talk of TALK) {
-      const { place, service } = await openSales(5, { ...behaviour });
-      const ended = await place.tickets([...COMMAND, ...talk], {
-        env: { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY, ...env },
-        ...(nodeArgs && { nodeArgs: nodeArgs(place) }),
-      });
-      expect(ended.exitCode, ended.stderr).toBe(exitCode);
-      if (!talk.includes("--json")) expected?.(ended, service);
-      expectNowhere(place, [ended], ...secrets);
-    }
-  });
+test.each(Object.entries(TROUBLES))("the key shows nowhere behind %s", LONG, async (_, troubleOf) => {
+  const { exitCode, env, service: behaviour, secrets = [], nodeArgs, expected } = await troubleOf();
+  for (const talk of TALK) {
+    const { place, service } = await openSales(5, { ...behaviour });
+    const ended = await place.tickets([...COMMAND, ...talk], {
+      env: { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY, ...env },
+      ...(nodeArgs && { nodeArgs: nodeArgs(place) }),
+    });
+    expect(ended.exitCode, ended.stderr).toBe(exitCode);
+    if (!talk.includes("--json")) expected?.(ended, service);
+    expectNowhere(place, [ended], ...secrets);
+  }
 });
 
 describe("the right key shows nowhere", () => {

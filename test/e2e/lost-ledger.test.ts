@@ -1,8 +1,7 @@
 /** A ledger that was lost or put back from an older copy is noticed, and refilled from promises. */
 
-import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
@@ -166,24 +165,6 @@ describe("a ledger that was lost", () => {
     expect(await rig.run(both.split(" "))).toMatchObject({ exitCode: 0 });
   });
 
-  test("is still missed when what was imported is only a part of a run", async () => {
-    const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"));
-    loseLedger(rig);
-    rig.place.write(
-      "part.ndjson",
-      rig.place
-        .read("a.ndjson")
-        .split(/(?<=\n)/)
-        .slice(0, 5)
-        .join(""),
-    );
-    await rig.run(importOf("part.ndjson"));
-    expect(await refused(rig, to("b.ndjson"))).toContain("it knows 5 of 20 actions");
-    await rig.run(importOf("a.ndjson"));
-    await nothingNew(rig, "b.ndjson");
-  });
-
   test(
     "where nothing tells of its runs but two imports, each of a part, is missed until both are imported again",
     LONG,
@@ -290,24 +271,6 @@ describe("a ledger that was put back from an older copy", () => {
     expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
-  });
-
-  test.each([
-    ["accepts the rest", [], 0],
-    ["leaves a chunk in doubt", [{ fault: "status", status: 500, on: { request: 3 } }], 6],
-  ] as const)("made while a run waited is noticed once the run %s", async (_what, then, exitCode) => {
-    const rig = await salesRig(20);
-    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 429, retryAfter: 2, on: { request: 2 } }, ...then] });
-    const sending = rig.run(to("a.ndjson", "TICKETS_CHUNK_SIZE=5"));
-    while (!existsSync(rig.place.path("a.ndjson")) || rig.place.read("a.ndjson") === "") await wait(20);
-    await wait(300);
-    const putBack = copyLedger(rig);
-    expect((await sending).exitCode).toBe(exitCode);
-    putBack();
-    rig.sandbox.setFaults({ rules: [] });
-    const said = await refused(rig, to("a.ndjson"));
-    expect(said).toContain("it knows 5 of 20 actions");
-    expect(said).toContain("tickets results --import a.ndjson");
   });
 
   test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
@@ -477,16 +440,25 @@ describe("lines that were written, and not noted before a kill, stand once in a 
   });
 });
 
-test.each([
-  ["lacks the end of its first line", (promises: string) => promises.replace(/^(.*\n.{40}).*\n/, "$1\n")],
-  ["is no promises file", () => salesTable(3)],
-])("an import of a table that %s is refused with a sentence", LONG, async (_what, made) => {
+const changed = (more: object) => (promises: string) =>
+  promises.replace(/.*/, (line) => JSON.stringify({ ...JSON.parse(line), ...more }));
+const NO_PROMISE = "given.ndjson:1 is not a line of a promises file: success without an actionPromise.";
+
+test.each<[what: string, name: string, made: (promises: string) => string, why: string]>([
+  ["a table lacks the end of its first line", "csv", (text) => text.replace(/^(.*\n.{40}).*\n/, "$1\n"), "given.csv"],
+  ["a table is no promises file", "csv", () => salesTable(3), "given.csv"],
+  ["a success has no actionPromise", "ndjson", changed({ actionPromise: undefined }), NO_PROMISE],
+  ["the actionPromise of a success is empty", "ndjson", changed({ actionPromise: "" }), NO_PROMISE],
+])("an import where %s is refused with a sentence", LONG, async (_what, ending, made, why) => {
   const rig = await salesRig(20);
-  await rig.run(to("whole.csv"));
-  rig.place.write("given.csv", made(rig.place.read("whole.csv")));
-  const said = await refused(rig, importOf("given.csv"));
-  expect(said).toContain("given.csv");
+  await rig.run(to(`whole.${ending}`));
+  loseLedger(rig);
+  rig.place.write(`given.${ending}`, made(rig.place.read(`whole.${ending}`)));
+  const said = await refused(rig, importOf(`given.${ending}`));
+  expect(said).toContain(why);
   expect(said).not.toContain("    at ");
+  expect(await rig.run(importOf(`whole.${ending}`))).toMatchObject({ exitCode: 0 });
+  await nothingNew(rig, "more.ndjson");
 });
 
 test("an import brings ids with any character back", LONG, async () => {

@@ -154,25 +154,23 @@ test("the next command can be pasted into a shell, whatever a file is called", L
 
 // ---- paths, links, permissions ----
 
-describe("paths", () => {
-  test("an input elsewhere, by whatever way, leaves its outputs in the working directory", LONG, async () => {
-    const { place, service } = await openSales(5);
-    mkdirSync(place.path("exports/deep"), { recursive: true });
-    mkdirSync(place.path("work"));
-    place.write("exports/deep/sales-a.csv", salesTable(2));
-    place.write("exports/sales-b.csv", salesTable(2, { first: 11 }));
-    symlinkSync("../exports/sales-b.csv", place.path("work/sales-c.csv"));
-    service.behave({ failureOf: () => ({ status: "error" }) });
-    const inputs = ["../exports/deep/../deep/*.csv", place.path("exports/deep/sales-a.csv"), "sales-c.csv"];
-    for (const input of inputs)
-      expect(
-        await place.tickets(["stream", input, "--env", "playground"], { ...service, shell: 'cd work && "$@"' }),
-      ).toMatchObject({ exitCode: 4 });
-    const written = place.files().filter((name) => /promises|rejects/.test(name));
-    expect(written.length).toBeGreaterThanOrEqual(3);
-    expect(written.filter((name) => !name.startsWith("work/"))).toEqual([]);
-    expect(readdirSync(place.path("exports"))).toEqual(["deep", "sales-b.csv"]);
-  });
+test("an input elsewhere, by whatever way, leaves its outputs in the working directory", LONG, async () => {
+  const { place, service } = await openSales(5);
+  mkdirSync(place.path("exports/deep"), { recursive: true });
+  mkdirSync(place.path("work"));
+  place.write("exports/deep/sales-a.csv", salesTable(2));
+  place.write("exports/sales-b.csv", salesTable(2, { first: 11 }));
+  symlinkSync("../exports/sales-b.csv", place.path("work/sales-c.csv"));
+  service.behave({ failureOf: () => ({ status: "error" }) });
+  const inputs = ["../exports/deep/../deep/*.csv", place.path("exports/deep/sales-a.csv"), "sales-c.csv"];
+  for (const input of inputs)
+    expect(
+      await place.tickets(["stream", input, "--env", "playground"], { ...service, shell: 'cd work && "$@"' }),
+    ).toMatchObject({ exitCode: 4 });
+  const written = place.files().filter((name) => /promises|rejects/.test(name));
+  expect(written.length).toBeGreaterThanOrEqual(3);
+  expect(written.filter((name) => !name.startsWith("work/"))).toEqual([]);
+  expect(readdirSync(place.path("exports"))).toEqual(["deep", "sales-b.csv"]);
 });
 
 describe("links", () => {

@@ -2,16 +2,7 @@
 
 /** Each place in which a disk can be full, read-only or damaged: said, nothing lost, and put right by the same command. */
 
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Ended, Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, openSales, type Service } from "../support/service.ts";
@@ -283,17 +274,6 @@ describe("a damaged ledger stops the run and says what to do; it is never made a
     for (const command of [["status"], ["results"], ["env", "playground"], ["validate", "sales.csv"]])
       expectStorage(await place.tickets([...command, "--env", "playground"], service), /The ledger \S+ is damaged: /);
   });
-});
-
-test("a damaged lock is not taken for a damaged ledger", async () => {
-  const { place, service } = await openSales(20);
-  mkdirSync(place.path("home/state/tickets/playground"), { recursive: true });
-  place.write("home/state/tickets/playground/environment.lock", "hello\n".repeat(10_000));
-  const ended = await place.tickets(SEND, service);
-  expectStorage(ended, /The lock \S+environment\.lock is damaged\. Nothing was sent\./);
-  expect(ended.stderr).toContain("delete it");
-  rmSync(place.path("home/state/tickets/playground/environment.lock"));
-  expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 0 });
 });
 
 function overwrite(path: string, at: number, size: number): void {

@@ -4,7 +4,7 @@
  * (test/e2e/security.test.ts).
  */
 
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { EXIT_CODES, type FailureCode } from "../../src/failure.ts";
 import { type Asked, type Done, type Field, openField, type Stop } from "../support/context.ts";
 import { until } from "../support/until.ts";
@@ -232,10 +232,8 @@ async function expectSaid({ config, happens, said: lines }: Story, exitCode: num
   ).toEqual(lines);
 }
 
-describe("the last words of a run that ends with", () => {
-  test.each(Object.entries(CODES))("%s", (code, story) => expectSaid(story, EXIT_CODES[code as keyof typeof CODES]));
-});
+test.each(Object.entries(CODES))("the last words of a run that ends with %s", (code, story) =>
+  expectSaid(story, EXIT_CODES[code as keyof typeof CODES]),
+);
 
-describe("the last words of a run that is", () => {
-  test.each(Object.entries(STOPS))("%s", (_, story) => expectSaid(story, story.exitCode));
-});
+test.each(Object.entries(STOPS))("the last words of a run that is %s", (_, story) => expectSaid(story, story.exitCode));

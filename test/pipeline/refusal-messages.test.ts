@@ -296,11 +296,6 @@ const OTHER_VERSIONS: typeof REFUSED = [
 /** The same where what is kept on this machine can't be used (exit code 10). */
 const BROKEN: typeof REFUSED = [
   [
-    withState("ledger.db", "no database"),
-    "The ledger FOLDER/state/local/ledger.db is damaged: file is not a database. Nothing more was sent.",
-    "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import FILES",
-  ],
-  [
     withState("ledger.db", ""),
     "The ledger FOLDER/state/local/ledger.db is damaged: it is empty. Nothing more was sent.",
     "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import FILES",

@@ -43,11 +43,12 @@ describe("settle", () => {
     await expectAllShown(rig, rig.placed);
   });
 
-  describe.each([
+  test.each([
     ["closing", 1],
     ["rejects written", 1],
-  ] as const)("--abandon that dies at %s, pass %i", (point, time) => {
-    const isKept = async (): Promise<void> => {
+  ] as const)(
+    "--abandon that dies at %s, pass %i: nothing sends what is left of the run, and the same command finishes",
+    async (point, time) => {
       const rig = await salesRig(20);
       // Refused by the key, so the run is open and nothing is in doubt.
       rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
@@ -85,10 +86,8 @@ describe("settle", () => {
           .map(({ ticketId }) => ticketId)
           .slice(5),
       ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
-    };
-    const name = "nothing sends what is left of the run, and the same command finishes";
-    test(name, isKept);
-  });
+    },
+  );
 
   test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
     const { rig, command, settle } = await inDoubt();
@@ -109,12 +108,13 @@ describe("settle", () => {
     ).toBe(processedCount(rig));
   });
 
-  describe.each([
+  test.each([
     ["--sent", "settled", "out.ndjson"],
     ["--sent", "projected", "out.ndjson"],
     ["--sent", "projected", "tonight.ndjson"],
-  ] as const)("of a run that is closed, %s that dies at %s", (_, point, output) => {
-    const isWritten = async (): Promise<void> => {
+  ] as const)(
+    "of a run that is closed, %s that dies at %s: is put right by the next command, which writes %s",
+    async (_, point, output) => {
       const { rig, command, run, settle } = await inDoubt();
       expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
       await dies(rig, [...settle, "--sent"], point);
@@ -132,10 +132,8 @@ describe("settle", () => {
       expect(new Set(rejects.map((row) => row.split(",")[1])).size).toBe(rejects.length);
       expect(rejects).toHaveLength(10);
       expect((await rig.run(settle)).stderr).not.toContain("had not been written whole");
-    };
-    const name = `is put right by the next command, which writes ${output}`;
-    test(name, isWritten);
-  });
+    },
+  );
 
   test.each(["settled", "rejects written"] as const)(
     "of a run that is closed, --not-sent that dies at %s is repeated: what the service does not have is in the rejects",

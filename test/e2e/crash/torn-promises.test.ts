@@ -19,33 +19,18 @@ describe("a promises file that a power cut left torn", () => {
     return { rig, command, text, recorded: Buffer.byteLength(text.split("\n").slice(0, 5).join("\n")) + 1 };
   }
 
-  const MIDDLE = (tail: Buffer): Buffer => tail.subarray(0, tail.indexOf("\n") + 20);
-  const TAILS: readonly (readonly [string, (tail: Buffer) => Buffer])[] = [
+  test.each<[string, (tail: Buffer) => Buffer]>([
+    ["it ends in the middle of a line", (tail) => tail.subarray(0, tail.indexOf("\n") + 20)],
     ["nothing of it is there", () => Buffer.alloc(0)],
     ["one byte of it is there", (tail) => tail.subarray(0, 1)],
     ["all but its last byte is there", (tail) => tail.subarray(0, -1)],
     ["all of it is there", (tail) => tail],
-  ];
-
-  const isCutBack = async (tear: (tail: Buffer) => Buffer): Promise<void> => {
+    ["the file system made room for what it then did not write", (tail) => Buffer.from(tail).fill(0, 40)],
+  ])("is cut back and completed: %s", async (_, tear) => {
     const { rig, command, text, recorded } = await cutOff();
     const bytes = Buffer.from(text);
-    writeFileSync(
-      rig.place.path("out.ndjson"),
-      Buffer.concat([bytes.subarray(0, recorded), tear(bytes.subarray(recorded))]),
-    );
-    expect((await rig.run(command)).exitCode).toBe(6);
-    await settleByTruth(rig, rig.placed);
-    expect((await rig.run(command)).exitCode).toBe(0);
-    await expectAllShown(rig, rig.placed);
-  };
-  test("is cut back and completed: it ends in the middle of a line", () => isCutBack(MIDDLE));
-  test.each(TAILS)("is cut back and completed: %s", (_, tear) => isCutBack(tear));
-
-  test("is cut back where the file system made room for what it then did not write", async () => {
-    const { rig, command, text, recorded } = await cutOff();
-    const bytes = Buffer.from(text).fill(0, recorded + 40);
-    writeFileSync(rig.place.path("out.ndjson"), bytes);
+    const torn = Buffer.concat([bytes.subarray(0, recorded), tear(bytes.subarray(recorded))]);
+    writeFileSync(rig.place.path("out.ndjson"), torn);
     expect((await rig.run(command)).exitCode).toBe(6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(command)).exitCode).toBe(0);

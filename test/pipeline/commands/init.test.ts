@@ -117,85 +117,86 @@ test("quotes behind a backslash, as PHP writes them: the config declares the esc
   await expectValid(folder, ["sales.csv"]);
 });
 
-describe("what the service gets by the config of a file beside sales that it knows:", () => {
-  /** Two tickets were sold. */
-  async function sold(): Promise<Field> {
-    const field = await openField();
-    await field.write("events.csv", "eventId,currency\ne1,EUR\n");
-    await field.write(
-      "sold.ndjson",
-      ["t1", "t2"]
-        .map((ticketId, at) =>
-          JSON.stringify({
-            action: "soldTicket",
-            data: { eventId: "e1", ticketId, userId: `u${at + 1}`, price: "25.00", orderTime: 1777000000 + at },
-          }),
-        )
-        .join("\n"),
-    );
-    expect((await field.stream(["events.csv", "sold.ndjson"])).exitCode).toBe(0);
-    return field;
-  }
-  const CENTS = "Ticket ID,User ID,Event ID,Amount in cents,Event start,Ordered,Cancelled";
+/** Two tickets were sold. */
+async function sold(): Promise<Field> {
+  const field = await openField();
+  await field.write("events.csv", "eventId,currency\ne1,EUR\n");
+  await field.write(
+    "sold.ndjson",
+    ["t1", "t2"]
+      .map((ticketId, at) =>
+        JSON.stringify({
+          action: "soldTicket",
+          data: { eventId: "e1", ticketId, userId: `u${at + 1}`, price: "25.00", orderTime: 1777000000 + at },
+        }),
+      )
+      .join("\n"),
+  );
+  expect((await field.stream(["events.csv", "sold.ndjson"])).exitCode).toBe(0);
+  return field;
+}
+const CENTS = "Ticket ID,User ID,Event ID,Amount in cents,Event start,Ordered,Cancelled";
 
-  test.each([
+test.each([
+  [
+    "a cancellation, however many fields of the sale stand beside it",
+    "cancellations.csv",
+    "Event ID,Ticket ID,User ID,Price,Cancelled at\ne1,t1,u1,25.00,2026-05-01T20:00:00Z\n",
+    {},
+    ['invalidatedTicket {"ticketId":"t1","orderTime":1777665600}'],
+  ],
+  [
+    "scans, though there is a user",
+    "scans.csv",
+    "Ticket ID,User ID,Scanned at\nt1,u1,2026-05-01T18:00:00Z\nt2,u2,2026-05-01T18:01:00Z\n",
+    {},
     [
-      "a cancellation, however many fields of the sale stand beside it",
-      "cancellations.csv",
-      "Event ID,Ticket ID,User ID,Price,Cancelled at\ne1,t1,u1,25.00,2026-05-01T20:00:00Z\n",
-      {},
-      ['invalidatedTicket {"ticketId":"t1","orderTime":1777665600}'],
+      'scannedTicket {"ticketId":"t1","orderTime":1777658400}',
+      'scannedTicket {"ticketId":"t2","orderTime":1777658460}',
     ],
+  ],
+  [
+    "the check-in of who came",
+    "checkins.csv",
+    "Ticket ID,User ID,Checked in,Checked in at\nt1,u1,no,\nt2,u2,yes,2026-05-01T18:00:00Z\n",
+    { "Checked in": '"yes"' },
+    ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
+  ],
+  [
+    "the check-in of who came, by the time alone",
+    "checkins.csv",
+    "Ticket ID,Checked in at\nt1,\nt2,2026-05-01T18:00:00Z\n",
+    { "Checked in at": "{empty: false}" },
+    ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
+  ],
+  [
+    "entries that were granted",
+    "scans.csv",
+    "Ticket Code,Scanned at,Result\nt1,2026-05-01T20:00:00Z,ok\nt2,2026-05-01T20:00:00Z,denied\n",
+    { Result: "ok" },
+    ['scannedTicket {"ticketId":"t1","orderTime":1777665600}'],
+  ],
+  [
+    "a sale at its price and its time, and its cancellation",
+    "sales.csv",
+    `${CENTS}\nt3,u3,e1,2505,2026-05-01T20:00:00Z,2026-04-01T10:00:00Z,\nt4,u4,e1,3000,2026-05-01T20:00:00Z,2026-04-02T10:00:00Z,2026-04-03T10:00:00Z\n`,
+    { Cancelled: "{empty: false}" },
     [
-      "scans, though there is a user",
-      "scans.csv",
-      "Ticket ID,User ID,Scanned at\nt1,u1,2026-05-01T18:00:00Z\nt2,u2,2026-05-01T18:01:00Z\n",
-      {},
-      [
-        'scannedTicket {"ticketId":"t1","orderTime":1777658400}',
-        'scannedTicket {"ticketId":"t2","orderTime":1777658460}',
-      ],
+      'soldTicket {"eventId":"e1","ticketId":"t3","userId":"u3","price":"25.05","orderTime":1775037600}',
+      'soldTicket {"eventId":"e1","ticketId":"t4","userId":"u4","price":"30.00","orderTime":1775124000}',
+      'invalidatedTicket {"ticketId":"t4","orderTime":1775210400}',
     ],
-    [
-      "the check-in of who came",
-      "checkins.csv",
-      "Ticket ID,User ID,Checked in,Checked in at\nt1,u1,no,\nt2,u2,yes,2026-05-01T18:00:00Z\n",
-      { "Checked in": '"yes"' },
-      ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
-    ],
-    [
-      "the check-in of who came, by the time alone",
-      "checkins.csv",
-      "Ticket ID,Checked in at\nt1,\nt2,2026-05-01T18:00:00Z\n",
-      { "Checked in at": "{empty: false}" },
-      ['checkedInTicket {"ticketId":"t2","orderTime":1777658400}'],
-    ],
-    [
-      "entries that were granted",
-      "scans.csv",
-      "Ticket Code,Scanned at,Result\nt1,2026-05-01T20:00:00Z,ok\nt2,2026-05-01T20:00:00Z,denied\n",
-      { Result: "ok" },
-      ['scannedTicket {"ticketId":"t1","orderTime":1777665600}'],
-    ],
-    [
-      "a sale at its price and its time, and its cancellation",
-      "sales.csv",
-      `${CENTS}\nt3,u3,e1,2505,2026-05-01T20:00:00Z,2026-04-01T10:00:00Z,\nt4,u4,e1,3000,2026-05-01T20:00:00Z,2026-04-02T10:00:00Z,2026-04-03T10:00:00Z\n`,
-      { Cancelled: "{empty: false}" },
-      [
-        'soldTicket {"eventId":"e1","ticketId":"t3","userId":"u3","price":"25.05","orderTime":1775037600}',
-        'soldTicket {"eventId":"e1","ticketId":"t4","userId":"u4","price":"30.00","orderTime":1775124000}',
-        'invalidatedTicket {"ticketId":"t4","orderTime":1775210400}',
-      ],
-    ],
-    [
-      "sales in JSON whose keys are nearly fields",
-      "sales.ndjson",
-      '{"id":"s1","event_id":"e1","ticket_id":"t5","customer_id":"c1","amount":"25.00","currency":"EUR","created":1777658401,"status":"paid"}\n',
-      { status: "paid" },
-      ['soldTicket {"eventId":"e1","ticketId":"t5","userId":"c1","price":"25.00","orderTime":1777658401}'],
-    ],
-  ])("%s (%s)", async (_what, name, text, answers: Readonly<Record<string, string>>, expected) => {
+  ],
+  [
+    "sales in JSON whose keys are nearly fields",
+    "sales.ndjson",
+    '{"id":"s1","event_id":"e1","ticket_id":"t5","customer_id":"c1","amount":"25.00","currency":"EUR","created":1777658401,"status":"paid"}\n',
+    { status: "paid" },
+    ['soldTicket {"eventId":"e1","ticketId":"t5","userId":"c1","price":"25.00","orderTime":1777658401}'],
+  ],
+])(
+  "what the service gets by the config of a file beside sales that it knows: %s (%s)",
+  async (_what, name, text, answers: Readonly<Record<string, string>>, expected) => {
     const field = await sold();
     const before = [...field.sandbox.engine.processed()].length;
     await field.write(name, text);
@@ -212,8 +213,8 @@ describe("what the service gets by the config of a file beside sales that it kno
     const processed = [...field.sandbox.engine.processed()].slice(before);
     expect(processed.map(({ action, data }) => `${action} ${data}`)).toEqual(expected);
     expect(processed.every(({ status }) => status === "success")).toBe(true);
-  });
-});
+  },
+);
 
 describe("several files give one config with a source for each,", () => {
   test("valid for all of them at once, and the next command has events before sales", async () => {
@@ -348,16 +349,4 @@ test("standard input is named by its source in the next command, and stands alon
   await expect(verbs.init({ files: ["-", "sales.csv"], moveAside: false }, given)).rejects.toThrow(
     "Standard input has no name",
   );
-});
-
-describe("no row of a real export is taken for a line of totals:", () => {
-  test.each(SYSTEMS.map((path) => basename(path)))("exports of %s, by their own config", async (system) => {
-    const folder = join(FIXTURES, "exports", system);
-    const { exitCode, problems } = await validateFiles(
-      csvIn(folder).map((path) => basename(path)),
-      { cwd: folder },
-    );
-    expect(exitCode).toBe(0);
-    expect(problems.map(({ rule }) => rule)).not.toContain("totals-line");
-  });
 });

@@ -35,23 +35,21 @@ async function reported(file: string, text: string, config?: string) {
   );
 }
 
-describe("the counts of a preview", () => {
-  const preview = async (text: string): Promise<string> => {
-    const cwd = openFolder();
-    await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
-    const { context, out } = makeContext(cwd, {});
-    await verbs.plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
-    return /^Actions\n( .*\n)*/m.exec(out())?.[0] ?? "";
-  };
-  const SALES = "newEvent,E,EUR,,,\nsoldTicket,E,,T1,ann,1\nsoldTicket,E,,T2,bob,2\n";
+const preview = async (text: string): Promise<string> => {
+  const cwd = openFolder();
+  await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
+  const { context, out } = makeContext(cwd, {});
+  await verbs.plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
+  return /^Actions\n( .*\n)*/m.exec(out())?.[0] ?? "";
+};
+const SALES = "newEvent,E,EUR,,,\nsoldTicket,E,,T1,ann,1\nsoldTicket,E,,T2,bob,2\n";
 
-  test.each([
-    ["all rows are good", ""],
-    ["one is invalid beside another", "soldTicket,E,,T1,cem,3\n"],
-    ["one is held for another", "soldTicket,E,,T3,cem,-1\nscannedTicket,E,,T3,,\n"],
-  ])("are those of the plan by action where %s", async (_name, more) => {
-    expect(await preview(SALES + more)).toBe("Actions\n        1  newEvent\n        2  soldTicket\n");
-  });
+test.each([
+  ["all rows are good", ""],
+  ["one is invalid beside another", "soldTicket,E,,T1,cem,3\n"],
+  ["one is held for another", "soldTicket,E,,T3,cem,-1\nscannedTicket,E,,T3,,\n"],
+])("the counts of a preview are those of the plan by action where %s", async (_name, more) => {
+  expect(await preview(SALES + more)).toBe("Actions\n        1  newEvent\n        2  soldTicket\n");
 });
 
 describe("values that no action takes", () => {

@@ -275,24 +275,22 @@ describe("the file of a report", () => {
   });
 });
 
-describe("the report of results", () => {
-  it("says of a run in doubt what its own report said, and after it was settled and pruned what became of it", async () => {
-    const field = await openNight();
-    field.setFaults({ on: { request: 2 }, fault: "drop", when: "after" });
-    const flags = { retries: 0, chunkSize: "10" };
-    const { summary } = await field.stream(FILES, { report: "own.html", flags });
-    const run = present(present(summary).run);
-    const { said, out } = await field.ask("results", { run, report: "later.html" });
-    expect([said, out]).toEqual([`Report of run ${run}: later.html`, ""]);
-    const [own, later] = [await field.read("own.html"), await field.read("later.html")];
-    expect(countsOf(later)).toEqual(countsOf(own));
-    expect(textOf(later)).toContain("2 10 in doubt ");
+it("the report of results says of a run in doubt what its own report said, and after it was settled and pruned what became of it", async () => {
+  const field = await openNight();
+  field.setFaults({ on: { request: 2 }, fault: "drop", when: "after" });
+  const flags = { retries: 0, chunkSize: "10" };
+  const { summary } = await field.stream(FILES, { report: "own.html", flags });
+  const run = present(present(summary).run);
+  const { said, out } = await field.ask("results", { run, report: "later.html" });
+  expect([said, out]).toEqual([`Report of run ${run}: later.html`, ""]);
+  const [own, later] = [await field.read("own.html"), await field.read("later.html")];
+  expect(countsOf(later)).toEqual(countsOf(own));
+  expect(textOf(later)).toContain("2 10 in doubt ");
 
-    await field.settle("sent");
-    await field.stream(FILES, { flags });
-    await field.ask("prune", { olderThan: 0, waitLock: 0 });
-    await field.ask("results", { run, report: "last.html" });
-    const last = await field.read("last.html");
-    expect(countsOf(last).actions).toEqual({ all: 21, accepted: 21 });
-  });
+  await field.settle("sent");
+  await field.stream(FILES, { flags });
+  await field.ask("prune", { olderThan: 0, waitLock: 0 });
+  await field.ask("results", { run, report: "last.html" });
+  const last = await field.read("last.html");
+  expect(countsOf(last).actions).toEqual({ all: 21, accepted: 21 });
 });

@@ -148,21 +148,19 @@ describe("events, sales and scans of three systems in one run", () => {
   });
 });
 
-describe("a lookup file in which two were put together", () => {
-  const REORDERED = "Code,E-mail,Customer,Date,Time\nGH78,,cust-4,2026-03-04,12:00:00\n";
+const REORDERED = "Code,E-mail,Customer,Date,Time\nGH78,,cust-4,2026-03-04,12:00:00\n";
 
-  test.each<[name: string, orders: string, said: string]>([
-    ["with the header of the second", `${ORDERS}${ORDERS}`, "orders.csv:5 The row is the header again."],
-    ["with its columns in another order", `${ORDERS}${REORDERED}`, "orders.csv:5 The row is a header again, with"],
-    ["with a carriage return between two rows", ORDERS.replace("22\n", "22\r"), 'orders.csv:2 Column 5 ("Time") holds'],
-  ])("%s stops before anything is sent", async (_name, orders, said) => {
-    const field = await openSeason();
-    await field.write("orders.csv", orders);
-    const night = await field.stream(FILES);
-    expect(night.exitCode, night.said).toBe(2);
-    expect(night.said).toContain(said);
-    expect(processed(field)).toEqual([]);
-  });
+test.each<[name: string, orders: string, said: string]>([
+  ["with the header of the second", `${ORDERS}${ORDERS}`, "orders.csv:5 The row is the header again."],
+  ["with its columns in another order", `${ORDERS}${REORDERED}`, "orders.csv:5 The row is a header again, with"],
+  ["with a carriage return between two rows", ORDERS.replace("22\n", "22\r"), 'orders.csv:2 Column 5 ("Time") holds'],
+])("a lookup file in which two were put together %s stops before anything is sent", async (_name, orders, said) => {
+  const field = await openSeason();
+  await field.write("orders.csv", orders);
+  const night = await field.stream(FILES);
+  expect(night.exitCode, night.said).toBe(2);
+  expect(night.said).toContain(said);
+  expect(processed(field)).toEqual([]);
 });
 
 test("a lookup that matches several files stops before anything is sent", async () => {
@@ -233,8 +231,7 @@ describe("the same exports another night", () => {
   });
 });
 
-describe("tickets that change hands (export-formats, 28)", () => {
-  const config = `environments:
+const BOXES = `environments:
   local: {complete: true}
 sources:
   boxes:
@@ -245,29 +242,27 @@ sources:
       - soldTicket: {fields: {eventId: E, userId: "{Holder}", price: "{Price}", orderTime: "{Sold}"}}
       - invalidatedTicket: {when: {Status: [SWAPPED, transferred]}, fields: {orderTime: "{Swapped}"}}
 `;
-  const HEADER = "Barcode,Holder,Price,Sold,Status,Swapped\n";
+const HEADER = "Barcode,Holder,Price,Sold,Status,Swapped\n";
 
-  test("by a new barcode: the old one is invalidated, the new one sold, and nothing of it twice", async () => {
-    const field = await openField();
-    await field.write("tickets.config.yaml", config);
-    await field.write("boxes.csv", `${HEADER}B1,ann,20,100,SOLD,\n`);
-    expect((await field.stream(["boxes.csv"])).summary).toMatchObject({ actions: { accepted: 2 } });
-    const swapped = `${HEADER}B1,ann,20,100,SWAPPED,200\nB2,ben,20,200,SOLD,\n`;
-    await field.write("boxes.csv", swapped);
-    for (const order of ["input", "time"] as const) {
-      await field.stream(["boxes.csv"], { order });
-      expect(processed(field)).toEqual([
-        "newEvent E success",
-        "soldTicket B1 success",
-        "invalidatedTicket B1 success",
-        "soldTicket B2 success",
-      ]);
-    }
-  });
+test("tickets that change hands by a new barcode: the old one is invalidated, the new one sold, and nothing of it twice", async () => {
+  const field = await openField();
+  await field.write("tickets.config.yaml", BOXES);
+  await field.write("boxes.csv", `${HEADER}B1,ann,20,100,SOLD,\n`);
+  expect((await field.stream(["boxes.csv"])).summary).toMatchObject({ actions: { accepted: 2 } });
+  const swapped = `${HEADER}B1,ann,20,100,SWAPPED,200\nB2,ben,20,200,SOLD,\n`;
+  await field.write("boxes.csv", swapped);
+  for (const order of ["input", "time"] as const) {
+    await field.stream(["boxes.csv"], { order });
+    expect(processed(field)).toEqual([
+      "newEvent E success",
+      "soldTicket B1 success",
+      "invalidatedTicket B1 success",
+      "soldTicket B2 success",
+    ]);
+  }
 });
 
-describe("a report with titles above its header and totals below its rows", () => {
-  const config = (header: number) => `environments:
+const reportWith = (header: number) => `environments:
   local: {complete: true}
 sources:
   report:
@@ -280,20 +275,19 @@ sources:
       - newEvent: {fields: {currency: EUR}}
       - soldTicket: {fields: {userId: "{Order}", price: "{Paid}"}}
 `;
-  const REPORT = 'Box office "Gala"\nfrom 1.5.\n\nOrder;No;Paid\nA7;1;10\n;2;20\nB1;1;30\nSumme;;60\n';
+const REPORT = 'Box office "Gala"\nfrom 1.5.\n\nOrder;No;Paid\nA7;1;10\n;2;20\nB1;1;30\nSumme;;60\n';
 
-  test("sends nothing where skip does not name its short totals, or the header is not there", async () => {
-    const field = await openField();
-    await field.write("tickets.config.yaml", config(4).replace("    skip: {Order: Summe}\n", ""));
-    await field.write("report.csv", REPORT.replace("Summe;;60", "Summe;60"));
-    const short = await field.stream(["report.csv"]);
-    expect([short.exitCode, processed(field)]).toEqual([3, []]);
-    expect(short.said).toContain("totals-line");
-    await field.write("tickets.config.yaml", config(40));
-    const without = await field.stream(["report.csv"]);
-    expect(without.exitCode).toBe(2);
-    expect(without.said).toContain("report.csv has no header in line 40: it ends before that.");
-  });
+test("a report with titles above its header and totals below its rows sends nothing where skip does not name its short totals, or the header is not there", async () => {
+  const field = await openField();
+  await field.write("tickets.config.yaml", reportWith(4).replace("    skip: {Order: Summe}\n", ""));
+  await field.write("report.csv", REPORT.replace("Summe;;60", "Summe;60"));
+  const short = await field.stream(["report.csv"]);
+  expect([short.exitCode, processed(field)]).toEqual([3, []]);
+  expect(short.said).toContain("totals-line");
+  await field.write("tickets.config.yaml", reportWith(40));
+  const without = await field.stream(["report.csv"]);
+  expect(without.exitCode).toBe(2);
+  expect(without.said).toContain("report.csv has no header in line 40: it ends before that.");
 });
 
 test("a lookup file that is UTF-8 and read as something else stops before anything is sent", async () => {

@@ -103,15 +103,13 @@ test.each([
   },
 );
 
-describe("what is remembered of a source", () => {
-  test.each([
-    ["--limit", { limit: 1 }],
-    ["--adopt", { adopt: true }],
-    ["--resend", { resend: true }],
-  ])("is how it made its actions with %s as well", async (_flag, options) => {
-    const field = await openScans(BERLIN);
-    expect((await field.stream(["scans.csv"], options)).exitCode).toBe(0);
-    await describeScans(field, LONDON);
-    await expectStop(field, "zone Europe/Berlin. Now: ");
-  });
+test.each([
+  ["--limit", { limit: 1 }],
+  ["--adopt", { adopt: true }],
+  ["--resend", { resend: true }],
+])("what is remembered of a source is how it made its actions with %s as well", async (_flag, options) => {
+  const field = await openScans(BERLIN);
+  expect((await field.stream(["scans.csv"], options)).exitCode).toBe(0);
+  await describeScans(field, LONDON);
+  await expectStop(field, "zone Europe/Berlin. Now: ");
 });

@@ -1,8 +1,7 @@
 /** What an answer means (docs/guarantees.md), line by line and fault by fault: what the service took, how the command ends, what the ledger knows, and what the next same command does. */
 
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FAULTS } from "../../../src/sandbox/faults.ts";
-import { startSandbox } from "../../../src/sandbox/server.ts";
 import { newEvent, sale } from "../../support/actions.ts";
 import {
   type Done,
@@ -12,7 +11,6 @@ import {
   openField,
   processedBy,
 } from "../../support/context.ts";
-import { freePort } from "../../support/raw-server.ts";
 import { testEach } from "../../support/walks.ts";
 
 /** Six actions: in chunks of two they are three requests, [E T1] [T2 T3] [T4 T5]. */
@@ -577,27 +575,5 @@ describe("an answer that comes while the request is still being written", () => 
   testEach("with %i is what it always is: exit %i, %s", EARLY, 8, async ([code, exit, state]) => {
     const { field, first } = await early({ status: code, processed: "all" });
     expect([first.exitCode, (await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
-  });
-});
-
-describe("what comes before any answer", () => {
-  test("nothing listens: nothing is sent, and the same command later sends all", async () => {
-    const port = await freePort();
-    const field = await openField();
-    await writeInput(field);
-    const env = { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${port}` };
-    const command = (): Promise<Done> =>
-      field.stream(["night.ndjson"], { flags: { chunkSize: 2, retries: 0 } }, { env });
-    const first = await command();
-    expect(first).toMatchObject({
-      exitCode: 7,
-      said: expect.stringMatching(/Could not reach .* after 1 attempt \(.*ECONNREFUSED/),
-      summary: { actions: { total: 6, notSent: 6 } },
-    });
-    expect(await statesOf(field, env)).toEqual(["planned", "planned", "planned"]);
-    const there = await startSandbox({ engine: field.sandbox.engine, apiKey: field.sandbox.apiKey, port });
-    onTestFinished(() => there[Symbol.asyncDispose]());
-    expect((await command()).exitCode).toBe(0);
-    expect(processedBy(there)).toBe(ALL);
   });
 });
