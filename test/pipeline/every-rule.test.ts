@@ -2,8 +2,14 @@
  * Every rule of every table, each with an input that breaks it: raised to `error` nothing is sent and the end is 3, in
  * validate, plan and stream alike; turned off it is silent, and what may have been accepted is not sent even then. A new rule needs a bad file (scripts/bad-fixtures.ts) or a
  * trigger (test/support/rule-triggers.ts).
+ *
+ * The words of each that no bad file shows are pinned in golden-rules/, those of the bad files in test/e2e/golden-plans/. When a
+ * change is meant: `npx vitest run every-rule -u`.
  */
 
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { KNOWN_RULES } from "../../src/rules.ts";
 import { fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
@@ -31,7 +37,7 @@ describe("every rule", () => {
     expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);
 
     if (NEVER_SILENT.has(rule)) return;
-    await field.write("tickets.config.yaml", (await field.read("tickets.config.yaml")).replace(/error}\n$/, "off}\n"));
+    await field.edit("tickets.config.yaml", `{${rule}: error}`, `{${rule}: off}`);
     const off = await field.ask("validate", asked);
     expect(rulesIn(off.out)).not.toContain(rule);
     expect(off.said).not.toMatch(new RegExp(`^${rule}(:| \\()`, "m"));
@@ -61,5 +67,25 @@ describe("every rule", () => {
   test("has a trigger of its own only where no bad file shows it, or shows that it is not sent", () => {
     const own = Object.entries(TRIGGERS).filter(([, { held }]) => held === undefined);
     expect(own.filter(([rule]) => SHOWN.has(rule))).toEqual([]);
+  });
+});
+
+const GOLDEN = fileURLToPath(new URL("golden-rules/", import.meta.url));
+
+describe("the words of", () => {
+  test.for(Object.keys(TRIGGERS))("%s", async (rule) => {
+    const { field, names } = await fieldOf(triggerOf(rule), "");
+    const { said } = await field.ask("plan", { files: names, json: true });
+    const reported = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
+    const ofRule = new RegExp(`^${rule}(?::| \\(\\d).*\\n(?: {2,}.*\\n)*`, "gm");
+    await expect((reported.match(ofRule) ?? []).join("")).toMatchFileSnapshot(join(GOLDEN, `${rule}.txt`));
+  });
+
+  test("no other rule are kept", () => {
+    expect(readdirSync(GOLDEN).toSorted()).toEqual(
+      Object.keys(TRIGGERS)
+        .map((rule) => `${rule}.txt`)
+        .toSorted(),
+    );
   });
 });

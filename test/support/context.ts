@@ -175,6 +175,8 @@ export interface Field {
   /** Rows as objects are written as NDJSON. */
   readonly write: (name: string, content: string | Buffer | readonly object[]) => Promise<void>;
   readonly read: (name: string) => Promise<string>;
+  /** Puts a text in the place of the first of these, which must stand there. */
+  readonly edit: (name: string, old: string, now: string) => Promise<void>;
   readonly setFaults: (...rules: readonly object[]) => void;
   readonly stream: (
     files: readonly string[],
@@ -210,6 +212,7 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     const text = isText ? content : content.map((row) => `${JSON.stringify(row)}\n`).join("");
     writeOld(join(folder, name), text);
   };
+  const read: Field["read"] = (name) => readFile(join(folder, name), "utf8");
   if (settings !== "") await write("tickets.config.yaml", `environments:\n  local:\n    ${settings}\n`);
   const ownEnv = environmentOf(folder, sandbox.url);
   const ask: Field["ask"] = async (verb, options, env) => {
@@ -240,7 +243,15 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     env: ownEnv,
     sandbox,
     write,
-    read: (name) => readFile(join(folder, name), "utf8"),
+    read,
+    async edit(name, old, now) {
+      const text = await read(name);
+      expect(text, name).toContain(old);
+      await write(
+        name,
+        text.replace(old, () => now),
+      );
+    },
     setFaults: (...rules) => sandbox.setFaults(parseFaultScript({ seed: 1, rules }, "test")),
     async stream(files, options = {}, { env, asked: onAsked, ...watch } = {}) {
       const asked = makeContext(folder, { ...ownEnv, ...env }, watch);

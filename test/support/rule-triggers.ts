@@ -116,8 +116,7 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "mapping-changed": {
     ...table('actions: [newEvent: {fields: {eventId: "{E}-{T}", currency: EUR}}]', "E,T\nE,1\n"),
     before: async (field, names) => {
-      const config = await field.read("tickets.config.yaml");
-      await field.write("tickets.config.yaml", config.replace("{E}-{T}", "{E}"));
+      await field.edit("tickets.config.yaml", "{E}-{T}", "{E}");
       expect((await field.stream(names)).summary?.actions).toMatchObject({ accepted: 1 });
     },
   },

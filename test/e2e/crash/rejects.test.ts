@@ -62,6 +62,33 @@ describe("a process that dies while it adds to a rejects file of an earlier nigh
   );
 });
 
+test("rejects of a command that was killed before it entered its run are sent in their place", LONG, async () => {
+  const rig = await salesRig(3);
+  const { place } = rig;
+  expect((await rig.run(rig.stream())).exitCode).toBe(0);
+  place.write("resales.csv", "ticketId,userId,price,orderTime\n,u2,10.00,\nT-1,u3,10.00,\n");
+  const stream = (file: string): readonly string[] => [
+    "stream",
+    file,
+    "--action",
+    "resoldTicket",
+    "--env",
+    "playground",
+  ];
+  await dies(rig, [...stream("resales.csv"), "--max-invalid", "1"], "rejects placed");
+  place.write("resales.rejects.csv", place.read("resales.rejects.csv").replace("\n,u2", "\nT-1,u2"));
+  expect((await rig.run(stream("resales.rejects.csv"))).exitCode).toBe(0);
+  const night = summaryIn(await rig.run([...stream("resales.csv"), "--json"]));
+  expect(night.actions).toMatchObject({ accepted: 1, alreadySent: 1 });
+  expect(
+    rig
+      .requests()
+      .slice(-2)
+      .flat()
+      .map(({ data }) => JSON.parse(data).userId),
+  ).toEqual(["u2", "u3"]);
+});
+
 test("a run that is resumed names the rejects of before, too", LONG, async () => {
   const rig = await salesRig(20);
   rig.sandbox.setFaults({

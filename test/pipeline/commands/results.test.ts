@@ -10,6 +10,11 @@ async function resultsOf(field: Field) {
   return { exitCode, said, lines: out.split("\n").length - 1 };
 }
 
+async function loseLedger({ folder }: Field): Promise<void> {
+  const ledger = join(folder, "state/local/ledger.db");
+  for (const end of ["", "-wal", "-shm"]) await rm(`${ledger}${end}`, { force: true });
+}
+
 it("names a run of which something has no line, until it is decided and sent", async () => {
   const field = await openField();
   await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\nwinter,EUR\n");
@@ -35,7 +40,7 @@ it("writes what a ledger of an older copy knows, names the run that it lacks, an
   await copyFile(ledger, `${ledger}.old`);
   await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\n");
   const { summary } = await field.stream(["events.csv"]);
-  for (const end of ["", "-wal", "-shm"]) await rm(`${ledger}${end}`, { force: true });
+  await loseLedger(field);
   await copyFile(`${ledger}.old`, ledger);
   const { exitCode, lines, said } = await resultsOf(field);
   expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
@@ -80,4 +85,21 @@ it("says so where nothing was sent yet", async () => {
     exitCode: 2,
     said: expect.stringContaining("Nothing was sent to local yet, so there are no results."),
   });
+});
+
+it("is not there where the ledger was lost: find and the metrics claim nothing that they can't know", async () => {
+  const field = await openField();
+  await field.write("events.csv", "eventId,currency\nE,EUR\n");
+  field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+  await field.stream(["events.csv"]);
+  const look = async (): Promise<string> => {
+    await field.ask("status", { metrics: "t.prom" });
+    return field.read("t.prom");
+  };
+  expect(await look()).toContain("tickets_unfinished_runs{");
+  await loseLedger(field);
+  expect(await look()).not.toContain("tickets_");
+  const { said } = await field.ask("find", { id: "E" });
+  expect(said).toContain("was lost");
+  expect(said).not.toContain("Nothing was ever sent");
 });

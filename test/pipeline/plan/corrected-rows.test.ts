@@ -10,12 +10,6 @@ const BEARING = { maxInvalid: { rows: 2 } } as const;
 const acceptedOf = ({ sandbox }: Field, kind: ActionName): number =>
   acceptedBy(sandbox).filter(({ action }) => action === kind).length;
 
-async function correct(field: Field, name: string, bad: string, good: string): Promise<void> {
-  const rejects = await field.read(name);
-  expect(rejects).toContain(bad);
-  await field.write(name, rejects.replace(bad, good));
-}
-
 test.each(["input", "time"] as const)("a sale, by %s", async (order) => {
   const field = await openSold();
   await field.write(
@@ -23,7 +17,7 @@ test.each(["input", "time"] as const)("a sale, by %s", async (order) => {
     "ticketId,eventId,userId,price,orderTime\nt2,E,u2,11.00,1780000001\nt1,E,u1,?,1780000000\n",
   );
   expect((await field.stream(["sales.csv"], { ...BEARING, order })).exitCode).toBe(4);
-  await correct(field, "sales.rejects.csv", "?", "10.00");
+  await field.edit("sales.rejects.csv", "?", "10.00");
   expect((await field.stream(["sales.rejects.csv"], { order })).summary?.actions).toMatchObject({ accepted: 1 });
   const again = await field.stream(["sales.csv"], { order });
   expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
@@ -33,7 +27,7 @@ test("of which not even the action could be read", async () => {
   const field = await openSold();
   await field.write("log.ndjson", '{"action":"scan","data":{"ticketId":"T1","orderTime":1780000100}}\n');
   expect((await field.stream(["log.ndjson"], BEARING)).exitCode).toBe(4);
-  await correct(field, "log.rejects.ndjson", '"scan"', '"scannedTicket"');
+  await field.edit("log.rejects.ndjson", '"scan"', '"scannedTicket"');
   expect((await field.stream(["log.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
   const again = await field.stream(["log.ndjson"]);
   expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 1 } });
@@ -54,7 +48,7 @@ test("with all that was accepted of it, in however many runs", async () => {
   );
   await field.write("sales.csv", "Ticket,User,Price,At,RefundedAt\n#REF!,u1,?,1780000000,1780000500\n");
   expect((await field.stream(["sales.csv"], BEARING)).exitCode).toBe(4);
-  await correct(field, "sales.rejects.csv", "#REF!,u1,?", "t1,u1,10.00");
+  await field.edit("sales.rejects.csv", "#REF!,u1,?", "t1,u1,10.00");
   field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [1] });
   const part = await field.stream(["sales.rejects.csv"]);
   expect(part.summary?.actions, part.said).toMatchObject({ accepted: 1, rejected: 1 });
@@ -77,7 +71,7 @@ describe("a bad row whose text comes again", () => {
     );
     for (const day of ["09", "10"]) await field.write(`scans-2026-05-${day}.csv`, "Ticket,Time\nT1,9:05\nT2,9:xx\n");
     expect((await field.stream(["scans-2026-05-09.csv"], BEARING)).exitCode).toBe(4);
-    await correct(field, "scans-2026-05-09.rejects.csv", "9:xx", "9:15");
+    await field.edit("scans-2026-05-09.rejects.csv", "9:xx", "9:15");
     expect((await field.stream(["scans-2026-05-09.rejects.csv"])).exitCode).toBe(0);
     const same = await field.stream(["scans-2026-05-09.csv"]);
     expect(same.summary, same.said).toMatchObject({ exitCode: 0, actions: { alreadySent: 2 } });
@@ -145,10 +139,10 @@ function isKnown({ action, header, rows, bad, good }: Kind): void {
 
   test("is known when its rejects are streamed once more, and the next one of the file is sent", async () => {
     const field = await openRejected();
-    await correct(field, "log.rejects.csv", one, corrected(one, "1"));
+    await field.edit("log.rejects.csv", one, corrected(one, "1"));
     const first = await field.stream(["log.rejects.csv"], BEARING);
     expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
-    await correct(field, "log.rejects.csv", two, corrected(two, "1"));
+    await field.edit("log.rejects.csv", two, corrected(two, "1"));
     const both = await field.stream(["log.rejects.csv"]);
     expect(both.summary?.actions, both.said).toMatchObject({ accepted: 1, alreadySent: 1 });
     const again = await field.stream(["log.rejects.csv"]);
@@ -160,7 +154,7 @@ function isKnown({ action, header, rows, bad, good }: Kind): void {
 
   test("is known where its answer was lost, and a person has settled it as sent", LONG, async () => {
     const field = await openRejected();
-    for (const row of rows) await correct(field, "log.rejects.csv", row, corrected(row, "1"));
+    for (const row of rows) await field.edit("log.rejects.csv", row, corrected(row, "1"));
     field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
     const doubt = await field.stream(["log.rejects.csv"]);
     expect(doubt.exitCode, doubt.said).toBe(6);
@@ -176,9 +170,9 @@ function isKnown({ action, header, rows, bad, good }: Kind): void {
 
   test.runIf(good("1") !== good("2"))("that says something else than what was accepted of it is late", async () => {
     const field = await openRejected();
-    for (const row of rows) await correct(field, "log.rejects.csv", row, corrected(row, "1"));
+    for (const row of rows) await field.edit("log.rejects.csv", row, corrected(row, "1"));
     await field.stream(["log.rejects.csv"]);
-    await correct(field, "log.rejects.csv", corrected(one, "1"), corrected(one, "2"));
+    await field.edit("log.rejects.csv", corrected(one, "1"), corrected(one, "2"));
     const other = await field.stream(["log.rejects.csv"]);
     expect(other.summary, other.said).toMatchObject({ exitCode: 4, actions: { accepted: 0, alreadySent: 1, late: 1 } });
     const resent = await field.stream(["log.rejects.csv"], { resend: true });

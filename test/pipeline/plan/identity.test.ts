@@ -248,10 +248,7 @@ describe("held", () => {
     const field = await openSold();
     const first = await night(field, "updates.ndjson", [...updates("a"), bad, ...updates("c"), scanned(5)], some);
     expect(first).toMatchObject({ exitCode: 4, summary: { rows: { invalid: 1, held: 3 }, actions: { accepted: 0 } } });
-    await field.write(
-      "updates.rejects.ndjson",
-      (await field.read("updates.rejects.ndjson")).replace("no address", url("b")),
-    );
+    await field.edit("updates.rejects.ndjson", "no address", url("b"));
     const corrected = await field.stream(["updates.rejects.ndjson"]);
     expect(corrected.summary?.actions, corrected.said).toMatchObject({ total: 4, accepted: 4 });
     expect(images(field)).toBe("a b c");
@@ -279,10 +276,7 @@ describe("held", () => {
     const field = await openSold();
     await night(field, "updates.ndjson", [...updates("a"), bad, ...updates("c")], some);
     expect((await night(field, "more.ndjson", updates("d"))).summary?.actions).toMatchObject({ accepted: 1 });
-    await field.write(
-      "updates.rejects.ndjson",
-      (await field.read("updates.rejects.ndjson")).replace("no address", url("b")),
-    );
+    await field.edit("updates.rejects.ndjson", "no address", url("b"));
     const corrected = await field.stream(["updates.rejects.ndjson"]);
     expect(corrected.summary?.actions, corrected.said).toMatchObject({ accepted: 0, late: 3 });
     expect(images(field)).toBe("d");

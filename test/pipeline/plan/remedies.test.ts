@@ -119,7 +119,7 @@ test("a bad row that has grown since it was corrected: once corrected again, onl
     await rm(join(field.folder, "rows.rejects.csv"), { force: true });
     await field.write("rows.csv", table(header, row));
     expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
-    await field.write("rows.rejects.csv", (await field.read("rows.rejects.csv")).replace("?", "9.50"));
+    await field.edit("rows.rejects.csv", "?", "9.50");
     const corrected = await field.stream(["rows.rejects.csv"]);
     expect(corrected.exitCode, corrected.said).toBe(0);
   };

@@ -108,7 +108,7 @@ test("whose file a person has begun to correct gets another file, and both toget
   field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
   await field.stream([form.name], { flags: { chunkSize: 1 } });
   await field.settle("abandon");
-  await field.write(form.rejects, (await field.read(form.rejects)).replace("was not sent", "is mine"));
+  await field.edit(form.rejects, "was not sent", "is mine");
   await field.settle("not-sent");
   const both = await field.stream([form.rejects, "log.rejects.2.csv"]);
   expect(both.exitCode, both.said).toBe(0);

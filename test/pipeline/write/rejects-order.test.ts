@@ -123,7 +123,7 @@ test("with a key of the source, a row before one that was corrected and accepted
   await field.write("updates.csv", `${header}1,T1,${good}a\n2,T1,${bad}b\n`);
   await field.write("updates-2.csv", `${header}3,T1,${bad}c\n`);
   expect((await field.stream(["updates.csv", "updates-2.csv"], { maxInvalid: { rows: 9 } })).exitCode).toBe(4);
-  await field.write("updates-2.rejects.csv", (await field.read("updates-2.rejects.csv")).replace("ftp:", "https:"));
+  await field.edit("updates-2.rejects.csv", "ftp:", "https:");
   expect((await field.stream(["updates-2.rejects.csv"])).exitCode).toBe(0);
   expect(taken(field)).toBe("a c");
   // Right at the source by now, before the other that is still bad there.
