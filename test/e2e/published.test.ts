@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/interrupted.ts";
-import type { Rig } from "../support/invariant/rig.ts";
-import { type Machines, openMachines } from "../support/machines.ts";
-import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { openRig, type Rig } from "../support/invariant/rig.ts";
+import { NEEDS_POSTGRES, type PostgresServer, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { sharedLedger } from "../support/shared-ledger.ts";
 import { LONG } from "../support/walks.ts";
 
 const ON_IT = ["--env", "playground"];
@@ -24,6 +25,37 @@ interface Published {
 
 interface Followed {
   readonly runs: readonly { readonly run: string; readonly state: string; readonly rejects: readonly string[] }[];
+}
+
+/**
+ * Machines that share a ledger: each with state, home and host name of its own, in the folder of one test.
+ *
+ * @param of the server that they share; without one, that of this worker.
+ */
+async function openMachines(of?: PostgresServer) {
+  const ledger = await sharedLedger(of);
+  const { server, schema } = ledger;
+  const rig = await openRig({ shared: ledger });
+  const { place } = rig;
+  return {
+    rig,
+    /** One that has never been there. */
+    add(host: string): Pick<Rig, "run"> {
+      mkdirSync(place.path(host));
+      const named = place.write(
+        join(host, "host.mjs"),
+        `import os from "node:os";\nimport { syncBuiltinESMExports } from "node:module";\nos.hostname = () => ${JSON.stringify(host)};\nsyncBuiltinESMExports();\n`,
+      );
+      const env = { TICKETS_STATE_DIR: place.path(join(host, "state")), NODE_OPTIONS: `--import=${named}` };
+      return { run: (args, options = {}) => rig.run(args, { ...options, env: { ...env, ...options.env } }) };
+    },
+    /** Asks the ledger's database as its administrator; tables are named with `@` in front. */
+    query: (sql: string) => server.query(sql.replaceAll("@", `"${schema}".`)),
+    /** Loses the ledger. */
+    lose: () => server.query(`DROP SCHEMA "${schema}" CASCADE`),
+    /** Lines of a file of promises. */
+    lines: (name: string) => readFileSync(place.path(name), "utf8").trimEnd().split("\n").filter(Boolean),
+  };
 }
 
 /** A machine that publishes, one that sends, and sales 1 to `tickets`, published and not sent. */
@@ -101,7 +133,7 @@ const writeSales = (rig: Rig, tickets: number): void =>
     ...Array.from({ length: tickets }, (_, at) => ({ eventId: "E1", ticketId: `T${at + 1}` })),
   ]);
 
-const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
+const ticketsOf = ({ rig }: { readonly rig: Rig }): readonly unknown[] =>
   rig.requests().flatMap((request) => request.map(({ ticketId, eventId }) => ticketId ?? eventId));
 
 describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here${NEEDS_POSTGRES}`, () => {
