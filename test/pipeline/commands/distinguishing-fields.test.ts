@@ -52,30 +52,10 @@ describe("several actions of one ticket in doubt are distinguished", () => {
     const said = await looked(field);
     expect(said).toContain("  doubt.ndjson:1 scannedTicket T1, orderTime 1768600000");
     expect(said).toContain("  doubt.ndjson:2 scannedTicket T1, orderTime 1768600060");
-    const state = "in doubt";
+    const same = { source: "doubt.ndjson", action: "scannedTicket", ticketId: "T1", chunk: 1, state: "in doubt" };
     expect(await documents(field)).toEqual([
-      ...[
-        {
-          source: "doubt.ndjson",
-          line: 1,
-          action: "scannedTicket",
-          ticketId: "T1",
-          orderTime: 1768600000,
-          chunk: 1,
-          state,
-        },
-      ],
-      ...[
-        {
-          source: "doubt.ndjson",
-          line: 2,
-          action: "scannedTicket",
-          ticketId: "T1",
-          orderTime: 1768600060,
-          chunk: 1,
-          state,
-        },
-      ],
+      { ...same, line: 1, orderTime: 1768600000 },
+      { ...same, line: 2, orderTime: 1768600060 },
     ]);
   });
 
