@@ -27,7 +27,7 @@ async function openClocks(then: string) {
   return {
     ...{ place, service },
     right: (...args: readonly string[]) => run(args),
-    fast: (...args: readonly string[]) => run(args, fastClock(place, 1)),
+    fast: (...args: readonly string[]) => run(args, fastClock(1)),
   };
 }
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { expect, test } from "vitest";
 import { type Ended, FIXTURES, openWorkplace, type Workplace } from "../support/bin.ts";
+import { clockOf } from "../support/clock.ts";
 import { readPage } from "../support/pages.ts";
 
 const GOLDEN = fileURLToPath(new URL("golden-plans/", import.meta.url));
@@ -97,13 +98,7 @@ const INPUTS = [
 
 /** What is far ahead depends on the day: the clock stands still, and the files are an hour old. */
 const NOW_MS = Date.UTC(2026, 10, 28, 12);
-const CLOCK = `
-  const Real = Date;
-  globalThis.Date = class extends Real {
-    constructor(...given) { super(...(given.length === 0 ? [${NOW_MS}] : given)); }
-    static now() { return ${NOW_MS}; }
-  };`;
-const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(CLOCK)}` };
+const env = { NODE_OPTIONS: `--import=${clockOf(String(NOW_MS))}` };
 
 test.for(INPUTS)("$name", async ({ name, args, layIn }) => {
   const place = openWorkplace();

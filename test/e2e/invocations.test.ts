@@ -47,15 +47,15 @@ test("status --max-age is 4 when the last success is older, or there was none; a
   await place.tickets(["stream", "missing.csv", "--env", "playground"], service);
   const nothingLeft = await place.tickets(["resume", "--env", "playground", "--json"], {
     ...service,
-    nodeArgs: fastClock(place, 26),
+    nodeArgs: fastClock(26),
   });
   expect(nothingLeft).toMatchObject({ exitCode: 0, stdout: "null\n" });
-  const reported = await place.tickets(old, { ...service, nodeArgs: fastClock(place, 27) });
+  const reported = await place.tickets(old, { ...service, nodeArgs: fastClock(27) });
   expect(reported.exitCode).toBe(4);
   expect(reported.stderr).toContain("The last success of playground is 27 h old, more than --max-age 1d2h.");
-  const nothingNew = await place.tickets(SEND, { ...service, nodeArgs: fastClock(place, 27) });
+  const nothingNew = await place.tickets(SEND, { ...service, nodeArgs: fastClock(27) });
   expect(nothingNew.stderr).toContain("Nothing new");
-  expect(await place.tickets(old, { ...service, nodeArgs: fastClock(place, 28) })).toMatchObject({ exitCode: 0 });
+  expect(await place.tickets(old, { ...service, nodeArgs: fastClock(28) })).toMatchObject({ exitCode: 0 });
   rmSync(place.path("home/state/tickets/playground/ledger.db"));
   expect((await place.tickets(old, service)).exitCode, "a lost ledger is reported before its age").toBe(2);
 });

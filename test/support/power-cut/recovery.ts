@@ -61,11 +61,7 @@ function chunksIn(shown: string): readonly { readonly chunk: string; readonly ac
 const processedBy = ({ service }: RecordedStory) => service.processed().flatMap(({ actions }) => actions);
 const acceptedBy = (recorded: RecordedStory) => processedBy(recorded).filter(({ promise }) => promise !== undefined);
 
-/**
- * Nothing is lost, doubled, out of order or untold, once commands with these files were put right.
- *
- * @param isSettled whether somebody may have had to say that something was sent.
- */
+/** Nothing is lost, doubled, out of order or untold, once commands with these files were put right. */
 export function expectPutRight(recorded: RecordedStory, files: readonly string[]): void {
   const { place, story } = recorded;
   const rows = plannedRows(files);
