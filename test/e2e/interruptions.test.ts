@@ -415,7 +415,7 @@ test("an update that takes the program's own files away while it works is report
   const stopped = await place.tickets(send, { shell: ofCopy });
   expect(stopped.exitCode).toBe(10);
   expect(stopped.stderr).toContain(
-    "error: Files of tickets itself are gone: it was updated or removed while this command ran.\nRun the same command again",
+    "error: Files of tickets itself are gone: it was updated or removed while this command ran.\nInstall it again, then run the same command",
   );
   expect(service.requests).toHaveLength(0);
   expect((await place.tickets(send)).exitCode).toBe(0);

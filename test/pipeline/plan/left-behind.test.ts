@@ -64,7 +64,9 @@ describe("an action in doubt of which something later was accepted", () => {
   test("is not sent when a person says that the service lacks it: it is reported, and goes into rejects", async () => {
     const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
     const settled = await field.settle("not-sent");
-    expect(settled.said).toContain("1 action will not be sent: a later one of the same ticket or event was accepted");
+    expect(settled.said).toContain(
+      "1 action will not be sent, but will be in the rejects: it would undo a later action of the same ticket or event",
+    );
     const ended = await field.ask("resume", {});
     expect(ended.exitCode).toBe(4);
     expect(ended.said).toContain("2 actions: 1 accepted, 1 not sent");
