@@ -1,6 +1,4 @@
 import type { ActionRule } from "../rules.ts";
-import { cleanText } from "../text.ts";
-import { unpackedName } from "./file-names.ts";
 
 /** Why a text or a value is none of its field. */
 export interface Fault<Rule extends string = ActionRule> {
@@ -56,17 +54,3 @@ export interface FileProblem extends Problem {
   /** It means nothing where only the first rows were read. */
   readonly isOfAllRows?: true;
 }
-
-const isArray = (source: string): boolean => /\.json$/i.test(unpackedName(source));
-
-/** Where a row stands, as people read it: `sales.csv:12`; of a JSON array `sales.json[12]`; without a line, the file. */
-export function placeText(
-  { source, line }: { readonly source: string; readonly line: number | undefined },
-  longest = 200,
-): string {
-  const place = line === undefined ? "" : isArray(source) ? `[${line}]` : `:${line}`;
-  return `${cleanText(source, longest)}${place}`;
-}
-
-/** `line 12`; of a JSON array `item 12`. */
-export const lineText = (source: string, line: number): string => `${isArray(source) ? "item" : "line"} ${line}`;

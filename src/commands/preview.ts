@@ -3,10 +3,11 @@
 import type { Action } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
 import { isPersonal } from "../actions/fields.ts";
-import { type PlacedProblem, placeText } from "../actions/problem.ts";
+import type { PlacedProblem } from "../actions/problem.ts";
 import { leafAt, withExactNumbers } from "../map/json-rows.ts";
 import type { Mapped } from "../map/mapper.ts";
 import type { EachConfig } from "../map/source.ts";
+import { placeText } from "../read/file-names.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "../run/mappers.ts";
 import type { CheckedInput } from "../run/progress.ts";

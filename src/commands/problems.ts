@@ -1,9 +1,10 @@
 /** Problems in words: one block for each rule and field, with how often, where, and what to do. */
 
-import { type PlacedProblem, placeText } from "../actions/problem.ts";
+import type { PlacedProblem } from "../actions/problem.ts";
 import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Tally } from "../plan/problems.ts";
+import { placeText } from "../read/file-names.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { andMore, cleanText, count, masked, number } from "../text.ts";
 import type { Messages } from "./reporter.ts";

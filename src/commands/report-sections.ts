@@ -1,7 +1,7 @@
 /** The sections of a report, the most urgent first. A section without content is left out. */
 
-import { placeText } from "../actions/problem.ts";
 import type { Run } from "../ledger/ledger.ts";
+import { placeText } from "../read/file-names.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import type { EventCount, RunFigures } from "../run/report.ts";
 import type { UnderstoodInput } from "../run/understood.ts";

@@ -1,10 +1,10 @@
 /** The end of a run: why it stopped, what it came to, and what to do next. */
 
-import { placeText } from "../actions/problem.ts";
 import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk, RunInput } from "../ledger/ledger.ts";
+import { placeText } from "../read/file-names.ts";
 import { hasUnsentRows, type RunEnd, type Summary } from "../run/summary.ts";
 import { isProxyAsking, proxyOf } from "../send/proxy.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";

@@ -1,11 +1,11 @@
 /** `tickets settle`: a person says what became of a chunk, closes a run, or pauses it. */
 
 import { isOnce } from "../actions/marks.ts";
-import { placeText } from "../actions/problem.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Run, RunCounts, Settlement } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand, statusCommand } from "../next-command.ts";
+import { placeText } from "../read/file-names.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
 import { type SettledChunk, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { cleanText, count, number } from "../text.ts";

@@ -1,8 +1,8 @@
 /** Patterns for the `match` of sources in one config, none of which takes another's file. */
 
-import { unpackedName } from "../actions/file-names.ts";
 import { Failure } from "../failure.ts";
 import { matches } from "../map/select-source.ts";
+import { unpackedName } from "../read/file-names.ts";
 import { cleanText } from "../text.ts";
 
 /** The pattern for this file alone: what means something in a pattern becomes `?`, which is any character. */

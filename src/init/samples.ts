@@ -3,10 +3,10 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
-import { placeText } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 import { validateCommand } from "../next-command.ts";
 import { problemsOfEncoding } from "../read/content.ts";
+import { placeText } from "../read/file-names.ts";
 import { Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";

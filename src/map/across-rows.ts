@@ -3,7 +3,8 @@
 import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import type { FieldName } from "../actions/fields.ts";
-import { type FileProblem, placeText } from "../actions/problem.ts";
+import type { FileProblem } from "../actions/problem.ts";
+import { placeText } from "../read/file-names.ts";
 import type { MappingRule } from "../rules.ts";
 import { number, quoted } from "../text.ts";
 

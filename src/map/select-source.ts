@@ -1,8 +1,8 @@
 /** Which source of the config a file belongs to. */
 
-import { inputsOfRejects, unpackedName } from "../actions/file-names.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
+import { inputsOfRejects, unpackedName } from "../read/file-names.ts";
 import { MappingError } from "./mapping-error.ts";
 import { literalPattern, wholeMatcher } from "./pattern.ts";
 import type { NamedSource, SourceConfig } from "./source.ts";

@@ -1,7 +1,8 @@
 /** Counts the values that decide what a row gives, and reports those that the source does not name. */
 
 import { foldSpelling } from "../actions/nearest.ts";
-import { type FileProblem, lineText } from "../actions/problem.ts";
+import type { FileProblem } from "../actions/problem.ts";
+import { lineText } from "../read/file-names.ts";
 import type { MappingRule } from "../rules.ts";
 import { andMore, cleanText, quoted } from "../text.ts";
 import { digestHex } from "./row-digest.ts";

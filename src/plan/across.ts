@@ -1,9 +1,11 @@
 /** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
 
 import { type ActionName, withArticle } from "../actions/actions.ts";
-import { about, type Problem, placeText } from "../actions/problem.ts";
-import { areFewDecimals, manyDecimals } from "../check/price-decimals.ts";
+import { currencyDigits, MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
+import { about, type Problem } from "../actions/problem.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
+import { placeText } from "../read/file-names.ts";
+import { count } from "../text.ts";
 import type { EventState, Events } from "./events.ts";
 import type { RowsRead } from "./rows-read.ts";
 import { hold, type Item } from "./verdicts.ts";
@@ -221,3 +223,31 @@ function end(ticket: Ticket, kind: ActionName, row: number | undefined): void {
   ticket.ended = ended;
   ticket.endedAt = row;
 }
+
+// ---- prices with more decimals than their currency has, or with a point that may part thousands ----
+
+/** What is said of a price with too many decimals for its event's currency. @param written how many it has. */
+function manyDecimals(price: string, written: number, currency: string | undefined): Problem {
+  const digits = currency === undefined ? undefined : currencyDigits(currency);
+  const has =
+    digits !== undefined
+      ? `${currency} has ${digits === 0 ? "none" : digits}`
+      : currency === undefined
+        ? "and the currency of its event is not known here"
+        : `and how many ${currency} has is not known`;
+  const hint = LIKE_THOUSANDS.test(price)
+    ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
+    : "Check that the event's currency is right and that the price is not a computed one.";
+  const message = `price has ${count(written, "decimal")}, ${has}.`;
+  return { rule: "currency-decimals", ...about("price", price), message, hint };
+}
+
+/** Whether prices in a currency, known or not, may have so many decimals. */
+function areFewDecimals(written: number, currency: string | undefined): boolean {
+  const digits = currency === undefined ? undefined : currencyDigits(currency);
+  // All but a few currencies have fewer than three, and a group of thousands has three.
+  return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;
+}
+
+/** `1.250`: the point may be one between thousands. */
+const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;

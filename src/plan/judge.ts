@@ -2,8 +2,9 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import { type Problem, placeText } from "../actions/problem.ts";
+import type { Problem } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
+import { placeText } from "../read/file-names.ts";
 import { Across } from "./across.ts";
 import { byCodePoints, Events } from "./events.ts";
 import { type Recognised, showsAgain } from "./guard.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
-import { COMPRESSIONS, type Compression } from "../actions/file-names.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
+import { COMPRESSIONS, type Compression } from "./file-names.ts";
 import { type InputFile, shownName } from "./input-file.ts";
 import { type OpenedFile, openFile, openStream, refuseChanged, refuseEarlyEnd } from "./open-file.ts";
 import { gunzip, unzstd } from "./unpack.ts";

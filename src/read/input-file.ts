@@ -1,7 +1,7 @@
 /** The files that a command reads, and the forms that they may have. */
 
-import type { Compression } from "../actions/file-names.ts";
 import { cleanText } from "../text.ts";
+import type { Compression } from "./file-names.ts";
 
 export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];

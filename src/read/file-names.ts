@@ -1,4 +1,6 @@
-/** What the names of input files say, and how their rejects are called. */
+/** What the names of input files say, how their rejects are called, and how people read where a row stands. */
+
+import { cleanText } from "../text.ts";
 
 /** By the endings of packed files, which stand behind that of their format. */
 export const COMPRESSIONS = { gz: "gzip", zst: "Zstandard" } as const;
@@ -15,7 +17,7 @@ export function compressionOf(name: string): Compression | undefined {
   return ending?.toLowerCase() as Compression | undefined; // as the pattern says
 }
 
-/** Of all formats of inputs (read/formats.ts). */
+/** Of all formats of inputs (formats.ts). */
 const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)$/i;
 const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)$/i;
 
@@ -44,3 +46,17 @@ export function inputsOfRejects(fileName: string): readonly string[] {
   const called = endings.flatMap((last) => ["", ...PACKED_ENDINGS].map((packed) => `.${last}${packed}`));
   return stems.flatMap((each) => [...called, ""].map((last) => each + last));
 }
+
+const isArray = (source: string): boolean => /\.json$/i.test(unpackedName(source));
+
+/** Where a row stands, as people read it: `sales.csv:12`; of a JSON array `sales.json[12]`; without a line, the file. */
+export function placeText(
+  { source, line }: { readonly source: string; readonly line: number | undefined },
+  longest = 200,
+): string {
+  const place = line === undefined ? "" : isArray(source) ? `[${line}]` : `:${line}`;
+  return `${cleanText(source, longest)}${place}`;
+}
+
+/** `line 12`; of a JSON array `item 12`. */
+export const lineText = (source: string, line: number): string => `${isArray(source) ? "item" : "line"} ${line}`;
