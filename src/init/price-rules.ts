@@ -1,8 +1,7 @@
 /** Rules for prices: which column, how its amounts are written, and what they are divided by. */
 
 import { currencyDigits } from "../actions/currencies.ts";
-import { divideAmount } from "../map/amount.ts";
-import { latinDigits } from "../map/latin-digits.ts";
+import { divideAmount, latinDigits } from "../map/amount.ts";
 import { cleanText, quoted } from "../text.ts";
 import { type Column, MOST_WORDS, textIn } from "./column.ts";
 import { called } from "./find-columns.ts";

@@ -1,6 +1,5 @@
 /** Amounts as text, by their digits; no number is ever made of them. */
 
-import { latinDigits } from "./latin-digits.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
@@ -41,9 +40,8 @@ export function compileAmount({
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(?:(\\d+)|[-\u2013\u2014]))?$`);
   const isPlain = new RegExp(`^\\d+(?:${literalPattern(point)}\\d+)?$`);
   return (written) => {
-    const text = latinDigits(written).replace(/\u066b/g, point);
-    if (isPlain.test(text)) return point === "." ? text : text.replace(point, ".");
-    let rest = text;
+    if (isPlain.test(written)) return point === "." ? written : written.replace(point, ".");
+    let rest = latinDigits(written).replace(/\u066b/g, point);
     let minus = "";
     if (rest.startsWith("(") && rest.endsWith(")")) {
       minus = "-";
@@ -113,4 +111,21 @@ export function divideAmount(
   const digits = quotient.toString().padStart(decimals + 1, "0");
   const border = digits.length - decimals;
   return { kind: "amount", text: decimals === 0 ? digits : `${digits.slice(0, border)}.${digits.slice(border)}` };
+}
+
+// ---- digits of any script, read as 0 to 9 ----
+
+/** `٢٠٢٦`, `२०२६` and `２０２６` are 2026. */
+export function latinDigits(text: string): string {
+  return /[^ -~]/.test(text) ? text.replace(/(?![0-9])\p{Nd}/gu, latinDigit) : text;
+}
+
+/** The digits of a script stand in a row, from its zero on. */
+function latinDigit(digit: string): string {
+  const plain = digit.normalize("NFKC");
+  if (/^[0-9]$/.test(plain)) return plain;
+  const code = digit.codePointAt(0) ?? 0;
+  let zero = code;
+  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return String(code - zero);
 }

@@ -30,12 +30,10 @@ export interface MapperOptions {
 export function createMapper({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
   const clearWord = source?.config.clear ?? DEFAULT_CLEAR_WORD;
   const { relaxedRules = new Set<string>(), lookups = new Map<string, LookupTable>() } = options;
-  const ofFile = { fileName, clearWord, relaxedRules };
+  const ofFile = { fileName, header, clearWord, relaxedRules };
   const actions = source?.config.actions;
   // --action overrides the rules of a source, but not how its file is written.
-  if (source !== undefined && actions !== undefined && action === undefined) {
-    const config = { ...source.config, actions };
-    return new SourceMapper({ ...ofFile, header, name: source.name, config, lookups });
-  }
-  return new NamedMapper({ ...ofFile, header, action, source });
+  if (source !== undefined && actions !== undefined && action === undefined)
+    return new SourceMapper({ ...ofFile, name: source.name, config: { ...source.config, actions }, lookups });
+  return new NamedMapper({ ...ofFile, action, source });
 }

@@ -1,7 +1,6 @@
 /** One row → several: by a count, by a list inside a JSON row, by the matches of a pattern. */
 
 import { typeName } from "../actions/exact-number.ts";
-import type { Problem } from "../actions/problem.ts";
 import type { MappingRule } from "../rules.ts";
 import { JsonKeys, leafAt } from "./json-rows.ts";
 import { MappingError, quote, type RulePath } from "./mapping-error.ts";
@@ -41,13 +40,11 @@ export function compileEach(config: EachConfig, context: EachContext, path: Rule
   return byMatch(config.in, config.match, names, path);
 }
 
-const unreadable = (field: string, value: string | undefined, what: string, hint: string): Problem => ({
-  rule: "each-unreadable" satisfies MappingRule,
-  field,
-  ...(value !== undefined && { value }),
-  message: `${field} ${what}.`,
-  hint,
-});
+/** Reports what can't be repeated by. */
+function refuse({ problems }: Scope, field: string, value: string | undefined, what: string, hint: string): undefined {
+  const rule = "each-unreadable" satisfies MappingRule;
+  problems.push({ rule, field, ...(value !== undefined && { value }), message: `${field} ${what}.`, hint });
+}
 
 /** The column that a template is; the template itself where it is more. */
 const columnIn = (template: string): string => /^\{([^{}]+)\}$/.exec(template)?.[1] ?? template;
@@ -76,8 +73,7 @@ function byCount(template: string, names: Names, path: RulePath): Each {
         text === ""
           ? `If an empty cell means none, write ${noneRule}.`
           : `Give a whole number from 0 to ${MOST_REPETITIONS}.`;
-      scope.problems.push(unreadable(template, text, what, hint));
-      return undefined;
+      return refuse(scope, template, text, what, hint);
     },
   };
 }
@@ -94,17 +90,9 @@ function byRange(range: { readonly from: string; readonly to: string }, names: N
     givesSeats: true,
     items: (scope) => {
       const [from, to] = [first(scope), last(scope)];
-      const seats = seatsBetween(from, to);
-      if (seats === undefined)
-        scope.problems.push(
-          unreadable(
-            by,
-            `${from} to ${to}`,
-            "are not the ends of a block",
-            "Give two numbers, the smaller first, with the same letters before them; a single seat stands in both.",
-          ),
-        );
-      return seats;
+      const hint =
+        "Give two numbers, the smaller first, with the same letters before them; a single seat stands in both.";
+      return seatsBetween(from, to) ?? refuse(scope, by, `${from} to ${to}`, "are not the ends of a block", hint);
     },
   };
 }
@@ -131,25 +119,23 @@ function byPath(listPath: string, { columns, optional, outer }: EachContext, pat
     by: listPath,
     whereFilled: whereFilled(`${isOfItem ? listPath.replace("item", "outer") : listPath}.length`, "above: 0"),
     names: { item: { list: listPath } },
-    items: ({ value, item, problems }) => {
-      const list = listOf(isOfItem ? item : value);
+    items: (scope) => {
+      const list = listOf(isOfItem ? scope.item : scope.value);
       if (Array.isArray(list)) {
         columns.seeItems(listPath, list);
         return list;
       }
       if (list === undefined && !optional.has(listPath))
-        problems.push({
+        scope.problems.push({
           rule: "list-missing" satisfies MappingRule,
           field: listPath,
           message: `The row has no ${listPath}, from which its actions are made.`,
           hint: `If rows without it give nothing, say so in the source: optional: [${listPath}].`,
         });
       if (list === null) return [];
-      if (list !== undefined)
-        problems.push(
-          unreadable(listPath, undefined, `is ${typeName(list)}, not a list`, "Name the list that holds the tickets."),
-        );
-      return undefined;
+      if (list === undefined) return undefined;
+      const what = `is ${typeName(list)}, not a list`;
+      return refuse(scope, listPath, undefined, what, "Name the list that holds the tickets.");
     },
   };
 }
@@ -178,13 +164,12 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
       const found = matchesIn(text);
       if (found === undefined) {
         const what = `is too long for its match (${text.length} characters)`;
-        scope.problems.push(unreadable(template, text, what, "Is the right column named?"));
-        return undefined;
+        return refuse(scope, template, text, what, "Is the right column named?");
       }
       if (/[\p{L}\p{N}]/u.test(found.rest)) {
         const what = `holds text that its match does not cover: ${JSON.stringify(found.rest.trim().slice(0, 60))}`;
         const hint = "Widen match until only marks and blanks are left between its matches.";
-        scope.problems.push(unreadable(template, text, what, hint));
+        refuse(scope, template, text, what, hint);
       }
       return found.items;
     },

@@ -9,12 +9,12 @@ import { mangled } from "../actions/mangled.ts";
 import type { Problem } from "../actions/problem.ts";
 import { ACTION_RULES, type MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
-import { type NamedFile, refuseFixedDate } from "./file-date.ts";
 import { looseNumber } from "./json-rows.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, quote as quoted, type RulePath } from "./mapping-error.ts";
+import { datesIn, type NamedFile } from "./names.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
-import { constantOf } from "./template.ts";
+import { constantOf, templatesOf } from "./template.ts";
 import { compileValue, isSteps, isTraits, type Parsing, type ValueContext } from "./value.ts";
 
 /** Reads a field of the row into the draft. */
@@ -55,7 +55,6 @@ export function compileFieldRule(
     label: field,
     parsing: PARSED_AS[kind] ?? "none",
     emptyWhen,
-    displays: false,
     path,
   } as const;
   if (isTraits(rule)) {
@@ -105,18 +104,16 @@ function constantField(
 function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
   /** What each column held when it was last read; the rules of an id need not read all of them. */
   const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
-  const read = compile({
-    read(column, path) {
-      const cell = { column, text: "", isLoose: false };
-      cells.push(cell);
-      const readCell = names.read(column, path);
-      return (scope) => {
-        scope.isLoose = false;
-        cell.text = readCell(scope);
-        cell.isLoose = scope.isLoose;
-        return cell.text;
-      };
-    },
+  const read = compile((column, path) => {
+    const cell = { column, text: "", isLoose: false };
+    cells.push(cell);
+    const readCell = names(column, path);
+    return (scope) => {
+      scope.isLoose = false;
+      cell.text = readCell(scope);
+      cell.isLoose = scope.isLoose;
+      return cell.text;
+    };
   });
   return (scope) => {
     for (const cell of cells) cell.text = "";
@@ -136,6 +133,37 @@ function watchIdCells(field: FieldName, names: Names, compile: (names: Names) =>
     }
     return id;
   };
+}
+
+// ---- dates that are the same in every row ----
+
+/** A date as a person writes it, also with the month's name. */
+const WRITTEN_DATE =
+  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?(?:20)?\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
+
+/**
+ * Refuses a date that all rows of a file would have by the config, where the config takes several files, or the file's name
+ * has another date: each night would be sent with the date of the first.
+ */
+function refuseFixedDate(rule: ValueRule | TraitRules, { fileName, patterns }: NamedFile, path: RulePath): void {
+  for (const template of templatesOf(rule)) {
+    const written = WRITTEN_DATE.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0];
+    // What takes nothing from the row is a date, in whichever form.
+    const fixed = written ?? (template.includes("{") ? "" : template.trim());
+    if (fixed === "") continue;
+    const [date] = datesIn(fixed);
+    const isOfOneDay = patterns.every((pattern) => !/[*?]/.test(pattern) || (date && datesIn(pattern).includes(date)));
+    const inName = datesIn(fileName);
+    const isOther = date !== undefined && inName.length > 0 && !inName.includes(date);
+    if (isOfOneDay && !isOther) continue;
+    throw new MappingError(
+      path,
+      isOther
+        ? `says ${quoted(fixed)}, but the name of ${quoted(fileName)} says ${inName.join(" and ")}`
+        : `says ${quoted(fixed)} for every file that match takes`,
+      "Write {file.date} in its place, the date in a file's name as 2026-05-09; or name one file in match.",
+    );
+  }
 }
 
 // ---- metadataAttributes from a map of trait names to rules; traits that are empty are left out ----
@@ -175,21 +203,13 @@ function compileAttributes(rules: TraitRules, context: ValueContext): (scope: Sc
 function compileTrait(name: string, rule: TraitRules[string], context: ValueContext): Trait {
   const path = [...context.path, name];
   const display = isSteps(rule) ? rule.display : undefined;
-  const traitContext = {
-    ...context,
-    label: name,
-    parsing: "either",
-    emptyWhen: "all columns are",
-    displays: true,
-    path,
-  } as const;
-  const after = display === undefined ? "}" : `,"display_type":${quote(display)}}`;
+  const ofTrait = { ...context, label: name, parsing: "either", emptyWhen: "all columns are", path } as const;
   return {
     name,
     display,
-    read: compileValue(rule, traitContext),
+    read: compileValue(isSteps(rule) ? { ...rule, display: undefined } : rule, ofTrait),
     before: `{"trait_type":${quote(name)},"value":`,
-    after,
+    after: display === undefined ? "}" : `,"display_type":${quote(display)}}`,
   };
 }
 

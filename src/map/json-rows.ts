@@ -10,7 +10,7 @@ import type { Row } from "../read/row.ts";
 import type { MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
 import { quote } from "./mapping-error.ts";
-import type { Names, Read, Scope } from "./scope.ts";
+import type { Read, Scope } from "./scope.ts";
 import type { Aliases } from "./table-columns.ts";
 
 /**
@@ -67,7 +67,7 @@ interface WantedKey {
 /** Paths that are remembered: keys may be made of data, and so without end. */
 const MOST_PATHS = 1000;
 
-export class JsonKeys implements Names {
+export class JsonKeys {
   readonly #aliases: Aliases;
   readonly #used = new Set<string>();
   readonly #wanted = new Set<string>();
@@ -127,30 +127,27 @@ export class JsonKeys implements Names {
   /** Looks at a row, whatever actions it gives. */
   seeRow(value: unknown): void {
     this.#hasRows = true;
-    this.#see("", value);
-    if (this.#unmet.length > 0) this.#look(undefined, value);
+    this.#see(value, undefined);
   }
 
   seeItems(list: string, items: readonly unknown[]): void {
     if (items.length > 0) this.#lists.add(list);
-    for (const item of items) {
-      this.#see("item.", item);
-      if (this.#unmet.length > 0) this.#look(list, item);
-    }
+    for (const item of items) this.#see(item, list);
   }
 
-  #see(before: string, value: unknown): void {
+  #see(value: unknown, list: string | undefined): void {
+    this.#seePaths(list === undefined ? "" : "item.", value);
+    if (this.#unmet.length > 0) this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
+  }
+
+  #seePaths(before: string, value: unknown): void {
     if (this.#seen.size >= MOST_PATHS || !isJsonObject(value)) return;
     for (const key of Object.keys(value)) {
       const path = before === "" ? key : before + key;
       const inner = value[key];
-      if (isJsonObject(inner)) this.#see(`${path}.`, inner);
+      if (isJsonObject(inner)) this.#seePaths(`${path}.`, inner);
       else this.#seen.add(path);
     }
-  }
-
-  #look(list: string | undefined, value: unknown): void {
-    this.#unmet = this.#unmet.filter((key) => key.list !== list || !key.isIn(value));
   }
 
   /**

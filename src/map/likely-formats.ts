@@ -2,8 +2,8 @@
 
 import { isCurrency } from "../actions/currencies.ts";
 import type { ExactNumber } from "../actions/exact-number.ts";
-import { compileAmount } from "./amount.ts";
-import { latinDigits } from "./latin-digits.ts";
+import { compileAmount, latinDigits } from "./amount.ts";
+
 import { compileTime } from "./time-format.ts";
 
 export const MARKS: readonly (

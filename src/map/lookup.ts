@@ -18,7 +18,7 @@ export interface LookupTable {
 
 type Found = readonly string[] | "none" | "several";
 
-export class Lookup implements Names {
+export class Lookup {
   readonly #name: string;
   readonly #config: LookupConfig;
   readonly #table: LookupTable;

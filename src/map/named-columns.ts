@@ -11,9 +11,11 @@ import { quote } from "./mapping-error.ts";
 import type { NamedSource } from "./source.ts";
 import { titleHint } from "./table-columns.ts";
 
-const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
+const EXACT_ONLY = FIELD_NAMES.filter((name) => fieldSpec(name).exactName);
 
-const FIELD_BY_FOLDED: ReadonlyMap<string, FieldName> = new Map(FIELD_NAMES.map((name) => [fold(name), name]));
+const BY_FOLDED: ReadonlyMap<string, FieldName | "action"> = new Map(
+  [...FIELD_NAMES, "action" as const].map((name) => [fold(name), name]),
+);
 
 /** What a header says by itself, before it is known which action its rows are. */
 export interface NamedColumns {
@@ -23,13 +25,8 @@ export interface NamedColumns {
   readonly action: number | undefined;
   /** Why columns that nearly name a field are not used. */
   readonly notes: readonly string[];
-  readonly conflict: Conflict | undefined;
-}
-
-/** Two columns that mean the same field, by their headers. */
-export interface Conflict {
-  readonly field: string;
-  readonly headers: readonly [string, string];
+  /** Two columns that mean the same field, by their headers. */
+  readonly conflict: { readonly field: string; readonly headers: readonly [string, string] } | undefined;
 }
 
 /** Compares names ignoring case, blanks, `_` and `-`; `name`, `description` and `to` by exact header beside a ticket's id only. */
@@ -38,43 +35,33 @@ export function readColumns(header: readonly string[]): NamedColumns {
   const notes: string[] = [];
   const strangers: string[] = [];
   let action: number | undefined;
-  let conflict: Conflict | undefined;
-  const clash = (field: string, first: number, second: number) => {
-    conflict ??= { field, headers: [header[first] ?? "", header[second] ?? ""] };
-  };
+  let conflict: NamedColumns["conflict"];
   for (const [index, written] of header.entries()) {
     const exact = written.trim();
     if (OWN_COLUMNS.has(exact) || exact === "") continue;
-    const folded = fold(exact);
-    if (folded === "action") {
-      if (action !== undefined) clash("action", action, index);
-      action ??= index;
+    const meant = BY_FOLDED.get(fold(exact));
+    if (meant === undefined) {
+      strangers.push(exact);
       continue;
     }
-    const field = FIELD_BY_FOLDED.get(folded);
-    if (field === undefined) {
-      strangers.push(exact);
-    } else if (EXACT_ONLY.has(field) && exact !== field) {
+    const before = meant === "action" ? action : fields.get(meant);
+    if (meant !== "action" && EXACT_ONLY.includes(meant) && exact !== meant)
       notes.push(
-        `${quote(exact)} is not used: what ${field} holds becomes public, so its column must be called ${field}`,
+        `${quote(exact)} is not used: what ${meant} holds becomes public, so its column must be called ${meant}`,
       );
-    } else {
-      const before = fields.get(field);
-      if (before === undefined) fields.set(field, index);
-      else clash(field, before, index);
-    }
+    else if (before !== undefined) conflict ??= { field: meant, headers: [header[before] ?? "", written] };
+    else if (meant === "action") action = index;
+    else fields.set(meant, index);
   }
-  if (!fields.has("ticketId") && !fields.has("nftId")) {
-    for (const field of EXACT_ONLY as ReadonlySet<FieldName>) {
-      if (!fields.delete(field)) continue;
-      notes.push(
-        `${quote(field)} is not used: it becomes public, so it is read only beside a column ticketId or nftId`,
-      );
-    }
-  }
-  const open = FIELD_NAMES.filter((field) => !fields.has(field) && !EXACT_ONLY.has(field));
+  if (!fields.has("ticketId") && !fields.has("nftId"))
+    for (const field of EXACT_ONLY)
+      if (fields.delete(field))
+        notes.push(
+          `${quote(field)} is not used: it becomes public, so it is read only beside a column ticketId or nftId`,
+        );
+  const missing = FIELD_NAMES.filter((field) => !fields.has(field) && !EXACT_ONLY.includes(field));
   for (const stranger of strangers) {
-    const meant = nearest(stranger, open);
+    const meant = nearest(stranger, missing);
     if (meant !== undefined) notes.push(`${quote(stranger)} is not used (did you mean ${meant}?)`);
   }
   return { fields, action, notes, conflict };
@@ -82,12 +69,8 @@ export function readColumns(header: readonly string[]): NamedColumns {
 
 /** The fields of an action, and those whose refusal the config's `rules` relaxed. */
 export function fieldsOf(action: ActionName, relaxedRules: ReadonlySet<string>): ReadonlySet<FieldName> {
-  const fields = new Set(acceptedFields(action));
-  for (const field of FIELD_NAMES) {
-    const rule = relaxingRule(action, field);
-    if (rule !== undefined && relaxedRules.has(rule)) fields.add(field);
-  }
-  return fields;
+  const relaxed = FIELD_NAMES.filter((field) => relaxedRules.has(relaxingRule(action, field) ?? ""));
+  return new Set([...acceptedFields(action), ...relaxed]);
 }
 
 /**
@@ -107,19 +90,17 @@ export function publicName(field: FieldName): string | undefined {
   return onChain === undefined ? undefined : onChain === "as is" ? field : `${field} (hashed)`;
 }
 
+const FILE_NAMES = ACTION_NAMES.flatMap((action) => ACTIONS[action].fileNames.map((prefix) => ({ action, prefix })));
+
+/** `events*, sales*, …`, for messages. */
+export const FILE_NAME_PATTERNS: string = FILE_NAMES.map(({ prefix }) => `${prefix}*`).join(", ");
+
 /** The action that a file's name stands for by convention; of several prefixes the longest counts. */
 export function actionOfFileName(fileName: string): ActionName | undefined {
   const folded = fileName.toLowerCase();
-  const meant = ACTION_NAMES.flatMap((action) =>
-    actionSpec(action).fileNames.map((prefix) => ({ action, prefix })),
-  ).filter(({ prefix }) => folded.startsWith(prefix));
+  const meant = FILE_NAMES.filter(({ prefix }) => folded.startsWith(prefix));
   return meant.sort((one, other) => other.prefix.length - one.prefix.length)[0]?.action;
 }
-
-/** `events*, sales*, …`, for messages. */
-export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
-  .flatMap(({ fileNames }) => fileNames.map((prefix) => `${prefix}*`))
-  .join(", ");
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {
@@ -140,9 +121,8 @@ interface Column {
 }
 
 /** A header, or the keys of some JSON rows, compiled. */
-export interface Reading {
+export interface Reading extends NamedColumns {
   readonly names: readonly string[];
-  readonly columns: NamedColumns;
   /** How the action of the rows is known. */
   readonly how: string;
   /** Of all rows; undefined where each row names its action, or nothing does. */
@@ -152,14 +132,15 @@ export interface Reading {
    * take is refused. Where all rows are one action, the columns that it does not take are left out.
    */
   readonly byAction: ReadonlyMap<ActionName, readonly Column[]>;
+  /** Of each column, whether its cells say something of a row. */
+  readonly wanted: readonly boolean[];
 }
 
 export function compileReading(names: readonly string[], settings: NamedSettings): Reading {
   const { clearWord, relaxedRules, source } = settings;
   const columns = readColumns(names);
-  const hasActions = columns.action !== undefined;
-  const { action: fixed, how } = actionOfAll(settings, hasActions);
-  const readBy = (action: ActionName): readonly Column[] => {
+  const { action: fixed, how } = actionOfAll(settings, columns.action !== undefined);
+  const columnsOf = (action: ActionName): readonly Column[] => {
     const takes = fieldsOf(action, relaxedRules);
     return [...columns.fields]
       .filter(([field]) => fixed === undefined || takes.has(field))
@@ -167,14 +148,11 @@ export function compileReading(names: readonly string[], settings: NamedSettings
         return { field, index, read: compileField(action, field, { clearWord, zone: source?.config.zone }) };
       });
   };
-  const ofRows = hasActions ? ACTION_NAMES : [];
-  const possible = fixed === undefined ? ofRows : [fixed];
-  return { names, columns, how, fixed, byAction: new Map(possible.map((action) => [action, readBy(action)])) };
+  const ofRows = columns.action === undefined ? [] : ACTION_NAMES;
+  const byAction = new Map((fixed === undefined ? ofRows : [fixed]).map((action) => [action, columnsOf(action)]));
+  const places = new Set([...columns.fields.values(), columns.action]);
+  return { ...columns, names, how, fixed, byAction, wanted: names.map((_name, index) => places.has(index)) };
 }
-
-/** The fields that are read in any row. */
-const fieldsRead = ({ byAction }: Reading): ReadonlySet<FieldName> =>
-  new Set([...byAction.values()].flatMap((columns) => columns.map(({ field }) => field)));
 
 /** The one action of all rows, where they don't name theirs, and how it is known. */
 export function actionOfAll({ action, source, fileName }: NamedSettings, hasActions: boolean) {
@@ -185,30 +163,29 @@ export function actionOfAll({ action, source, fileName }: NamedSettings, hasActi
 }
 
 /** Throws `Failure("usage")` for a table whose header, file name and flags name no action, or not all columns. */
-export function refuseHeader({ columns, fixed, names }: Reading, settings: NamedSettings): void {
+export function refuseHeader({ fields, action, fixed, conflict, names }: Reading, settings: NamedSettings): void {
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
   const refuse = (what: string, hint: string): Failure =>
     new Failure("usage", what, { hint: `${hint}, or describe the file under sources in the config.` });
-  const { conflict } = columns;
   if (conflict !== undefined)
     throw refuse(
       `${fileName} has two columns for ${conflict.field}: ${conflict.headers.map(quote).join(" and ")}.`,
       "Remove or rename one of them",
     );
-  if (fixed === undefined && columns.action === undefined)
+  if (fixed === undefined && action === undefined)
     throw refuse(
       `Can't tell which action the rows of ${fileName} are.`,
       `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a column action`,
     );
-  if (fixed === undefined && columns.fields.size === 0)
+  if (fixed === undefined && fields.size === 0)
     throw refuse(
       `${fileName} has no column named like a field.`,
       "Name the columns like the fields (eventId, ticketId, ...)",
     );
-  const missing = fixed === undefined ? [] : missingFields(fixed, (field) => columns.fields.has(field));
+  const missing = fixed === undefined ? [] : missingFields(fixed, (field) => fields.has(field));
   if (missing.length === 0) return;
-  const title = columns.fields.size === 0 ? titleHint(names) : undefined;
   const lacks = `${fileName} has no column for ${missing.join(", ")}, which ${fixed} needs.`;
+  const title = fields.size === 0 ? titleHint(names) : undefined;
   if (title !== undefined) throw new Failure("usage", lacks, { hint: title });
   const near = missing.flatMap((field) => {
     const meant = nearest(field, names);
@@ -219,18 +196,18 @@ export function refuseHeader({ columns, fixed, names }: Reading, settings: Named
 }
 
 export function understandingOf(reading: Reading, { source, header }: NamedSettings): Understanding {
-  const { names, columns, how, fixed } = reading;
-  const read = fieldsRead(reading);
-  const used = new Set([...columns.fields].flatMap(([field, index]) => (read.has(field) ? index : [])));
-  if (fixed === undefined && columns.action !== undefined) used.add(columns.action);
-  const notes = [...columns.notes];
+  const { names, fields, action, how, fixed, byAction } = reading;
+  const read = [...byAction.values()][0] ?? []; // of actions that rows name, each reads all
+  const taken = new Set(read.map(({ field }) => field));
+  const used = new Set([...read.map(({ index }) => index), fixed === undefined ? action : undefined]);
+  const notes = [...reading.notes];
   if (source?.config.actions !== undefined)
     notes.push(`the rules of source ${source.name} are not used, because of --action`);
   if (fixed !== undefined) {
-    for (const [field, index] of columns.fields)
-      if (!read.has(field)) notes.push(`${quote(names[index] ?? field)} is not used: ${fixed} takes no ${field}`);
+    for (const [field, index] of fields)
+      if (!taken.has(field)) notes.push(`${quote(names[index] ?? field)} is not used: ${fixed} takes no ${field}`);
     for (const field of actionSpec(fixed).required)
-      if (relaxingRule(fixed, field) !== undefined && !read.has(field))
+      if (relaxingRule(fixed, field) !== undefined && !taken.has(field))
         notes.push(`no column ${field}, which the service's table requires for ${fixed}`);
   }
   return {
@@ -239,9 +216,7 @@ export function understandingOf(reading: Reading, { source, header }: NamedSetti
     columns: header?.length ?? 0,
     used: names.filter((_name, index) => used.has(index)),
     unused: names.filter((_name, index) => !used.has(index)),
-    publicFields: [...columns.fields.keys()]
-      .filter((field) => read.has(field))
-      .flatMap((field) => publicName(field) ?? []),
+    publicFields: read.flatMap(({ field }) => publicName(field) ?? []),
     notes,
   };
 }

@@ -6,18 +6,15 @@ import { ExactNumber, typeName } from "../actions/exact-number.ts";
 import { type FieldName, fieldSpec } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
-import type { CellsRow, Row } from "../read/row.ts";
+import type { Row } from "../read/row.ts";
 import type { MappingRule } from "../rules.ts";
-import { guessDraft, isItem, mapItem } from "./items.ts";
 import { isLoose, looseNumber, withExactNumbers } from "./json-rows.ts";
-import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { guessDraft, isItem, type Mapped, type Mapper, mapItem, type Understanding } from "./mapper.ts";
 import { quote } from "./mapping-error.ts";
 import {
   actionOfAll,
-  type Conflict,
   compileReading,
   FILE_NAME_PATTERNS,
-  type NamedColumns,
   type NamedSettings,
   type Reading,
   refuseHeader,
@@ -57,9 +54,7 @@ export class NamedMapper implements Mapper {
     if (header === undefined) return;
     this.#ofHeader = compileReading(header, settings);
     refuseHeader(this.#ofHeader, settings);
-    const { fields, action } = this.#ofHeader.columns;
-    const wanted = new Set([...fields.values(), action, 0]); // the first may call the row a sum
-    this.wanted = header.map((_name, index) => wanted.has(index));
+    this.wanted = this.#ofHeader.wanted.with(0, true); // the first cell may call the row a sum
   }
 
   get understanding(): Understanding {
@@ -85,17 +80,20 @@ export class NamedMapper implements Mapper {
 
   #map(row: Row): Mapped {
     if (row.kind === "malformed") return { kind: "invalid", problems: row.problems, attempted: [] };
-    if (row.kind === "object") return this.#mapObject(row);
-    if (this.#ofHeader === undefined) throw new Error("a row of JSON was expected");
-    return mapCells(this.#ofHeader, unguarded(row.cells, this.#settings.source?.config.csv), row);
-  }
-
-  #mapObject(row: ObjectRow): Mapped {
+    if (row.kind === "cells") {
+      if (this.#ofHeader === undefined) throw new Error("a row of JSON was expected");
+      if (row.isBlank) return EMPTY_ROW;
+      return mapCells(this.#ofHeader, unguarded(row.cells, this.#settings.source?.config.csv));
+    }
     if (this.#ofHeader !== undefined) throw new Error("a row of cells was expected");
     const keys = Object.keys(row.value);
-    if (!isItem(row.value, keys)) return mapCells(this.#readingOf(keys), cellsOf(row, keys), row);
-    this.#hasItems = true;
-    return mapItem(row.value);
+    if (keys.length === 0) return EMPTY_ROW;
+    if (isItem(row.value, keys)) {
+      this.#hasItems = true;
+      return mapItem(row.value);
+    }
+    const reading = this.#readingOf(keys);
+    return mapCells(reading, cellsOf(row, reading));
   }
 
   #readingOf(keys: readonly string[]): Reading {
@@ -113,13 +111,13 @@ export class NamedMapper implements Mapper {
   }
 }
 
-type ObjectRow = Extract<Row, { kind: "object" }>;
+const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
 /** A flat row of JSON as a table would have it: texts trimmed, numbers as they are written. */
-function cellsOf(row: ObjectRow, keys: readonly string[]): readonly unknown[] {
+function cellsOf(row: Extract<Row, { kind: "object" }>, { names, wanted }: Reading): readonly unknown[] {
   const exact = withExactNumbers(row);
-  return keys.map((key) => {
-    const value = exact[key];
+  return names.map((key, index) => {
+    const value = wanted[index] === true ? exact[key] : undefined;
     if (typeof value === "string") return value.trim();
     return Array.isArray(value) ? row.value[key] : value;
   });
@@ -131,36 +129,21 @@ function textIn(cell: unknown): string | undefined {
   return typeof cell === "number" || cell instanceof ExactNumber ? String(cell) : undefined;
 }
 
-const textOf = (field: FieldName, { fields }: NamedColumns, cells: readonly unknown[]): string =>
-  textIn(cells[fields.get(field) ?? -1]) ?? "";
-
 /** Whether a field names something, such as userId. */
 const isId = (field: FieldName): boolean => fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId";
 
-const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
-const isEmptyRow = (row: ObjectRow | CellsRow): boolean =>
-  row.kind === "cells" ? row.isBlank : Object.keys(row.value).length === 0;
-
-function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | CellsRow): Mapped {
-  const { names, columns, byAction } = reading;
-  const problems: Problem[] = columns.conflict === undefined ? [] : [ambiguous(columns.conflict)];
+/** @param cells by the places of the reading. Those that are not wanted may be missing. */
+function mapCells(reading: Reading, cells: readonly unknown[]): Mapped {
+  const { names, fields, byAction } = reading;
+  const problems: Problem[] = [];
+  const textOf = (field: FieldName): string => textIn(cells[fields.get(field) ?? -1]) ?? "";
   const action = actionOfRow(reading, cells, problems);
-  if (action === undefined) {
-    if (isEmptyRow(row)) return EMPTY_ROW;
-    return {
-      kind: "invalid",
-      problems,
-      attempted: guessDraft((field) => textOf(field, columns, cells)),
-      isGuess: true,
-    };
-  }
+  if (action === undefined) return { kind: "invalid", problems, attempted: guessDraft(textOf), isGuess: true };
   const draft = new Draft(action);
   const likely: Problem[] = [];
-  let isEmpty = true;
   for (const { index, field, read } of byAction.get(action) ?? []) {
     const cell = cells[index];
     if (cell === "" || cell === undefined || cell === null) continue;
-    isEmpty = false;
     const text = textIn(cell);
     if (text !== undefined) {
       read(text, draft, problems);
@@ -169,19 +152,11 @@ function mapCells(reading: Reading, cells: readonly unknown[], row: ObjectRow | 
       draft.putValue(field, cell); // checked by the next step, as in an {action, data} line
     } else problems.push(notFlat(field, names[index] ?? "", cell));
   }
-  if (isEmpty && problems.length === 0 && isEmptyRow(row)) return EMPTY_ROW;
   const drafts = [draft];
   const noted = likely.length === 0 ? undefined : likely;
   if (problems.length > 0) return { kind: "invalid", problems, attempted: drafts, likely: noted };
-  return { kind: "actions", drafts, eventId: textOf("eventId", columns, cells) || undefined, likely: noted };
+  return { kind: "actions", drafts, eventId: textOf("eventId") || undefined, likely: noted };
 }
-
-const ambiguous = ({ field, headers }: Conflict): Problem => ({
-  rule: "column-ambiguous" satisfies MappingRule,
-  field,
-  message: `${headers.map(quote).join(" and ")} both mean ${field}.`,
-  hint: "Leave one out.",
-});
 
 const notFlat = (field: FieldName, key: string, value: unknown): Problem => ({
   rule: "field-type",
@@ -192,12 +167,24 @@ const notFlat = (field: FieldName, key: string, value: unknown): Problem => ({
 });
 
 /** The action of all rows, else the one that the row names. */
-function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], problems: Problem[]) {
-  if (columns.action === undefined) {
-    if (fixed === undefined && problems.length === 0) problems.push(NO_ACTION);
+function actionOfRow({ action, fixed, conflict }: Reading, cells: readonly unknown[], problems: Problem[]) {
+  if (conflict !== undefined)
+    problems.push({
+      rule: "column-ambiguous" satisfies MappingRule,
+      field: conflict.field,
+      message: `${conflict.headers.map(quote).join(" and ")} both mean ${conflict.field}.`,
+      hint: "Leave one out.",
+    });
+  if (action === undefined) {
+    if (fixed === undefined && conflict === undefined)
+      problems.push({
+        rule: "action-unknown",
+        message: "Nothing says which action the row is.",
+        hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
+      });
     return fixed;
   }
-  const written = textIn(cells[columns.action]) ?? "";
+  const written = textIn(cells[action]) ?? "";
   const named = isActionName(written) ? written : undefined;
   if (fixed !== undefined && named !== undefined && named !== fixed)
     problems.push({
@@ -220,9 +207,3 @@ function actionOfRow({ columns, fixed }: Reading, cells: readonly unknown[], pro
   });
   return undefined;
 }
-
-const NO_ACTION: Problem = {
-  rule: "action-unknown",
-  message: "Nothing says which action the row is.",
-  hint: `Give --action NAME, or begin the file name like one of ${FILE_NAME_PATTERNS}, or add a key action to the row.`,
-};

@@ -5,12 +5,11 @@ import { FIELD_NAMES } from "../actions/fields.ts";
 import { showRejects } from "../read/rejects-columns.ts";
 import { compileEach, type Each } from "./each.ts";
 import { compileFieldRule, type FieldContext, type FieldRule } from "./field-rules.ts";
-import type { NamedFile } from "./file-date.ts";
 import { JsonKeys } from "./json-rows.ts";
 import { Lookup, type LookupTable } from "./lookup.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import { fieldsOf, missingFields } from "./named-columns.ts";
-import { type Columns, type EachNames, namesOf } from "./names.ts";
+import { type Columns, type EachNames, type NamedFile, namesOf } from "./names.ts";
 import type { Names, Read } from "./scope.ts";
 import type { ActionConfig, EachConfig, SourceAction, SourceConfig } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
@@ -57,8 +56,12 @@ export interface ActionRules {
 /** What the rows of a source are read by. */
 export interface Program {
   readonly columns: Columns;
+  /** The columns of rows of JSON. */
+  readonly keys: JsonKeys | undefined;
   readonly each: Each | undefined;
   readonly rules: readonly ActionRules[];
+  /** Whether newEvents come without conditions beside other actions. */
+  readonly givesEventsBeside: boolean;
   readonly expectations: readonly Expectation[];
   readonly skips: readonly Skip[];
   /** The event of a row of which no action names one. */
@@ -111,8 +114,11 @@ export function compileSource(settings: SourceSettings): Program {
   const looked = rules.flatMap((rule) => rule.looked);
   const ofTickets = rules.filter(({ action }) => actionSpec(action).about === "ticket");
   const watched = watchedColumns(looked, lookupNames.keys(), skips, expectations);
+  const events = rules.filter(({ action }) => action === "newEvent");
   return {
     ...{ columns, each: source.each, rules, expectations, skips, event, fillDown, ofFile: file.taken },
+    keys: columns instanceof JsonKeys ? columns : undefined,
+    givesEventsBeside: events.length < rules.length && events.every(({ when }) => when === undefined),
     watch: new ValueWatch([...watched, ...watchedItems(rules, lookupNames)]),
     looked: uniqueLooks(looked),
     lookedForTickets: uniqueLooks(ofTickets.flatMap((rule) => rule.looked)),

@@ -8,10 +8,8 @@ import { digestHex } from "./row-digest.ts";
 /** A trimmed text of the row; empty when there is none. Adds to the scope's problems what can't be read. */
 export type Read = (scope: Scope) => string;
 
-export interface Names {
-  /** Throws `MappingError` for a name that stands for nothing, or for more than one thing. */
-  read(name: string, path: RulePath): Read;
-}
+/** What a name is read by. Throws `MappingError` for one that stands for nothing, or for more than one thing. */
+export type Names = (name: string, path: RulePath) => Read;
 
 /** One object serves all rows of a file. */
 export class Scope {

@@ -5,7 +5,7 @@ import type { FileProblem } from "../actions/problem.ts";
 import { OWN_COLUMNS } from "../read/rejects-columns.ts";
 import type { MappingRule } from "../rules.ts";
 import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
-import type { Names, Read, Scope } from "./scope.ts";
+import type { Read, Scope } from "./scope.ts";
 import type { ColumnAliases, SourceConfig } from "./source.ts";
 
 /** A source's own names for columns, and where they stand in the config. */
@@ -14,19 +14,17 @@ export interface Aliases {
   readonly path: RulePath;
 }
 
-/** Where a column stands, from 0. */
-type Place = number;
-
-export class TableColumns implements Names {
+export class TableColumns {
   readonly #what: string;
   /** As the file has it, and trimmed. */
   readonly #written: readonly string[];
   readonly #header: readonly string[];
   readonly #aliases: Aliases;
-  readonly #places: ReadonlyMap<string, readonly Place[]>;
-  readonly #used = new Set<Place>();
+  /** Where columns stand, from 0. */
+  readonly #places: ReadonlyMap<string, readonly number[]>;
+  readonly #used = new Set<number>();
   /** The columns that were asked for by their position alone, by the source's own names. */
-  readonly #byPosition = new Map<string, Place>();
+  readonly #byPosition = new Map<string, number>();
 
   /** @param what the file, in messages. */
   constructor(what: string, header: readonly string[], aliases: Aliases) {
@@ -41,14 +39,8 @@ export class TableColumns implements Names {
     return readAt(this.placeOf(name, path));
   }
 
-  /** Undefined when no column has this name. */
-  find(name: string, path: RulePath): Read | undefined {
-    const place = this.#find(name, path);
-    return place === undefined ? undefined : readAt(place);
-  }
-
-  placeOf(name: string, path: RulePath): Place {
-    const place = this.#find(name, path);
+  placeOf(name: string, path: RulePath): number {
+    const place = this.find(name, path);
     if (place === undefined) throw this.#missing([name], path);
     return place;
   }
@@ -82,16 +74,17 @@ export class TableColumns implements Names {
     });
   }
 
-  #find(name: string, path: RulePath): Place | undefined {
-    const { aliases, path: aliasesPath } = this.#aliases;
-    const place = Object.hasOwn(aliases, name)
-      ? this.#placeOfAlias(name, aliases[name] ?? [], [...aliasesPath, name])
-      : this.#called(name, path);
+  /** The place of a column; undefined when none has this name. */
+  find(name: string, path: RulePath): number | undefined {
+    const { aliases, path: ofAliases } = this.#aliases;
+    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+    const place =
+      alias === undefined ? this.#called(name, path) : this.#placeOfAlias(name, [alias].flat(), [...ofAliases, name]);
     if (place !== undefined) this.#used.add(place);
     return place;
   }
 
-  #called(name: string, path: RulePath): Place | undefined {
+  #called(name: string, path: RulePath): number | undefined {
     const exact = this.#places.get(name);
     if (exact?.length === 1) return exact[0];
     if (exact !== undefined)
@@ -104,30 +97,21 @@ export class TableColumns implements Names {
     return nth === undefined ? undefined : this.#places.get(base.trim())?.[Number(nth) - 1];
   }
 
-  #placeOfAlias(name: string, alias: ColumnAliases[string], path: RulePath): Place {
-    const choices = [alias].flat();
+  #placeOfAlias(name: string, choices: readonly string[], path: RulePath): number {
     for (const choice of choices) {
       const called = this.#called(choice.trim(), path);
       if (called !== undefined) return called;
-      const place = this.#atPosition(choice);
-      if (place === undefined) continue;
+      const place = /^[1-9]\d{0,4}$/.test(choice) ? Number(choice) - 1 : undefined;
+      if (place === undefined || place >= this.#header.length) continue;
       this.#byPosition.set(name, place);
       return place;
     }
     throw this.#missing(choices, path);
   }
 
-  #atPosition(written: string): Place | undefined {
-    const position = /^[1-9]\d{0,4}$/.test(written) ? Number(written) : Number.POSITIVE_INFINITY;
-    return position <= this.#header.length ? position - 1 : undefined;
-  }
-
   #missing(names: readonly string[], path: RulePath): MappingError {
-    return new MappingError(
-      path,
-      `${this.#what} has no column ${names.map(quote).join(" or ")}`,
-      this.#hint(names[0] ?? ""),
-    );
+    const what = `${this.#what} has no column ${names.map(quote).join(" or ")}`;
+    return new MappingError(path, what, this.#hint(names[0] ?? ""));
   }
 
   /** What a name that is not found could have been. */
@@ -149,8 +133,8 @@ export function titleHint(header: readonly string[]): string | undefined {
   return `Its only column is ${quote(only)}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
 }
 
-const readAt =
-  (place: Place): Read =>
+export const readAt =
+  (place: number): Read =>
   ({ cells }) =>
     cells[place] ?? "";
 

@@ -46,9 +46,7 @@ export function namesIn(label: string, path: RulePath): readonly string[] {
 export type EmptyWhen = "any column is" | "all columns are";
 
 export function compileTemplate(template: string, names: Names, path: RulePath, emptyWhen: EmptyWhen): Read {
-  const parts = templateParts(template, path).map((part) =>
-    typeof part === "string" ? part : names.read(part.name, path),
-  );
+  const parts = templateParts(template, path).map((part) => (typeof part === "string" ? part : names(part.name, path)));
   const [first = ""] = parts;
   if (parts.length === 1 && typeof first === "function") return first;
   if (parts.every((part) => typeof part === "string")) {
@@ -75,7 +73,7 @@ export function compileTemplate(template: string, names: Names, path: RulePath, 
 
 /** A column by its name, or a template. */
 export function compileColumn(column: string, names: Names, path: RulePath): Read {
-  return column.includes("{") ? compileTemplate(column, names, path, "all columns are") : names.read(column, path);
+  return column.includes("{") ? compileTemplate(column, names, path, "all columns are") : names(column, path);
 }
 
 /** Of several rules, the text of the first that is not empty. */

@@ -1,6 +1,7 @@
 /** Times by declared patterns. Strict: a pattern either fits the whole text or not, and day and month are never swapped. */
 
 import { type ExactNumber, readDigits } from "../actions/exact-number.ts";
+import { recordOf } from "../actions/fields.ts";
 import {
   clockSeconds,
   IMPOSSIBLE,
@@ -11,8 +12,8 @@ import {
   type ToInstant,
   zoneOf,
 } from "../actions/times.ts";
+import { latinDigits } from "./amount.ts";
 import { calendarNumber } from "./calendar-names.ts";
-import { latinDigits } from "./latin-digits.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import { literalPattern } from "./pattern.ts";
 
@@ -26,15 +27,15 @@ const DAY = 86400;
 /** What a token of a pattern reads. */
 interface Token {
   readonly part: "year" | "month" | "day" | "weekday" | "hour" | "minute" | "second" | "fraction" | "half" | "offset";
-  /** A regular expression, ignoring case. */
+  /** A regular expression without groups, ignoring case. */
   readonly reads: string;
   /** How it shows the probe. */
   readonly probe: string;
-  /** Of names. */
-  readonly form: "full" | "short";
+  /** Of names; undefined of numbers. */
+  readonly form: "full" | "short" | undefined;
 }
 
-const token = (part: Token["part"], reads: string, probe: string, form: Token["form"] = "short"): Token => {
+const token = (part: Token["part"], reads: string, probe: string, form?: Token["form"]): Token => {
   return { part, reads, probe, form };
 };
 
@@ -47,13 +48,13 @@ const TOKENS: Readonly<Record<string, Token>> = {
   yyyy: token("year", "\\d{4}", "2011"),
   yy: token("year", "\\d\\d", "11"),
   MMMM: token("month", `${LETTER}{3,10}`, "March", "full"),
-  MMM: token("month", `${LETTER}{3,4}\\.?`, "Mar"),
+  MMM: token("month", `${LETTER}{3,4}\\.?`, "Mar", "short"),
   MM: token("month", "\\d\\d", "03"),
   M: token("month", "\\d\\d?", "3"),
   dd: token("day", "\\d\\d", "04"),
   d: token("day", "\\d\\d?", "4"),
   EEEE: token("weekday", `${LETTER}{5,10}(?:-feira)?`, "Friday", "full"),
-  EEE: token("weekday", `${LETTER}{2,4}\\.?`, "Fri"),
+  EEE: token("weekday", `${LETTER}{2,4}\\.?`, "Fri", "short"),
   HH: token("hour", "\\d\\d", "05"),
   H: token("hour", "\\d\\d?", "5"),
   hh: token("hour", "\\d\\d", "05"),
@@ -66,6 +67,7 @@ const TOKENS: Readonly<Record<string, Token>> = {
   a: token("half", "[ap]\\.?\\s?m\\.?", "AM"),
   Z: token("offset", `(?:(?:UTC|GMT)?[+-]\\d{1,2}(?::?\\d{2})?|${ZERO_OFFSET})(?:\\s*\\([^()]*\\))?`, "+0"),
 };
+const PARTS = Object.values(TOKENS).map(({ part }) => part);
 /** A quoted text, a run of one letter, blanks, anything else. */
 const PIECES = /'((?:[^']|'')*)'|([A-Za-z])\2*|\s+|[^\sA-Za-z']+/g;
 
@@ -165,7 +167,7 @@ function compileFormat(name: string, path: RulePath): Format {
   checkParts(name, tokens, path);
   const patterns = pieces.map((piece, at) => {
     if (piece === " ") return mayLackBlankBefore(pieces[at + 1]) ? "\\s*" : "\\s+";
-    return typeof piece === "string" ? literalPattern(piece) : `(?<${piece.part}>${piece.reads})`;
+    return typeof piece === "string" ? literalPattern(piece) : `(${piece.reads})`;
   });
   return {
     name,
@@ -204,16 +206,24 @@ function checkParts(name: string, tokens: readonly Token[], path: RulePath): voi
 const MOST_TIME_TEXT = 200;
 
 function parseBy(pattern: RegExp, tokens: readonly Token[]): Parse {
-  const monthOf = numberReader(tokens, "month");
-  const weekdayOf = numberReader(tokens, "weekday");
+  // A token's text is the group at its place. That of a part without a token is behind the last, where there is none.
+  const places = recordOf(PARTS, (part) => {
+    const at = tokens.findIndex((each) => each.part === part);
+    return at === -1 ? tokens.length + 1 : at + 1;
+  });
+  const formOf = (part: Token["part"]) => tokens[places[part] - 1]?.form;
+  const [monthForm, weekdayForm] = [formOf("month"), formOf("weekday")];
   return (text, toInstant) => {
-    const parts = text.length > MOST_TIME_TEXT ? undefined : pattern.exec(text)?.groups;
-    if (parts === undefined) return undefined;
-    const { year = "", month = "", day, weekday, hour: written = 0, minute = 0, second = 0, half, offset } = parts;
-    const monthNumber = monthOf(month);
-    const shownWeekday = weekday === undefined ? NO_WEEKDAY : weekdayOf(weekday);
-    if (monthNumber === undefined || shownWeekday === undefined) return undefined;
-    let hour = Number(written);
+    const found = text.length > MOST_TIME_TEXT ? null : pattern.exec(text);
+    if (found === null) return undefined;
+    const year = found[places.year] ?? "";
+    const month = found[places.month] ?? "";
+    const monthNumber = monthForm === undefined ? Number(month) - 1 : calendarNumber("month", monthForm, month);
+    const weekday = weekdayForm && calendarNumber("weekday", weekdayForm, found[places.weekday] ?? "");
+    if (monthNumber === undefined || (weekdayForm !== undefined && weekday === undefined)) return undefined;
+    const written = found[places.hour];
+    let hour = Number(written ?? 0);
+    const half = found[places.half];
     if (half !== undefined) {
       if (hour < 1 || hour > 12) return "impossible";
       hour = (hour % 12) + (/^p/i.test(half) ? 12 : 0);
@@ -221,25 +231,21 @@ function parseBy(pattern: RegExp, tokens: readonly Token[]): Parse {
     const local = clockSeconds(
       year.length === 2 ? 2000 + Number(year) : Number(year),
       monthNumber + 1,
-      ...([Number(day), hour, Number(minute), Number(second)] as const),
+      Number(found[places.day]),
+      hour,
+      Number(found[places.minute] ?? 0),
+      Number(found[places.second] ?? 0),
     );
     if (local === IMPOSSIBLE) return "impossible";
     // A weekday that is not the date's tells that day and month, or the year, are read wrongly.
     const isOf = Math.floor(local / DAY) % 7;
-    if (shownWeekday !== NO_WEEKDAY && (isOf + 7) % 7 !== shownWeekday) return "impossible";
+    if (weekday !== undefined && (isOf + 7) % 7 !== weekday) return "impossible";
+    const offset = found[places.offset];
     if (offset !== undefined) return atOffset(local, offset);
     const time = toInstant(local, undefined);
     // A day whose midnight is skipped begins with its first instant.
-    return time === "skipped-hour" && parts.hour === undefined ? toInstant(local + HOUR, undefined) : time;
+    return time === "skipped-hour" && written === undefined ? toInstant(local + HOUR, undefined) : time;
   };
-}
-
-const NO_WEEKDAY = -1;
-
-/** Reads a number or a name, from 0 on; undefined for a text that is no such name. */
-function numberReader(tokens: readonly Token[], part: "month" | "weekday") {
-  const { form = "short" } = tokens.find((each) => each.part === part) ?? {};
-  return (text: string) => (/^\d/.test(text) ? Number(text) - 1 : calendarNumber(part, form, text));
 }
 
 function atOffset(local: number, written: string): number | TimeFault {

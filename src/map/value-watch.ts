@@ -48,40 +48,35 @@ const MOST_TEXT = 200;
 
 export class ValueWatch {
   readonly #tallies: readonly ValueTally[];
+  readonly #ofRow: readonly ValueTally[];
+  /** By what an action's own `each` repeats by; undefined of what else differs within a row. */
+  readonly #ofItems: ReadonlyMap<string | undefined, readonly ValueTally[]>;
   #rows = 0;
   /** A row gave an action, or `skip` named it. */
   #fits = false;
 
   constructor(columns: readonly WatchedColumn[]) {
     this.#tallies = columns.map((column) => new ValueTally(column));
+    const { row = [], item = [] } = Object.groupBy(this.#tallies, ({ column }) => (column.isOfItem ? "item" : "row"));
+    this.#ofRow = row;
+    this.#ofItems = Map.groupBy(item, ({ column }) => column.ownEach);
   }
 
   /** Looks at what differs within a row: in an item of the source's `each`, or of an action's own. Called before `see` of the row. */
   seeItem(scope: Scope, ownEach?: string): void {
-    this.#look(({ isOfItem, ownEach: own }) => isOfItem && own === ownEach, scope, true);
+    look(this.#ofItems.get(ownEach) ?? [], scope, true);
   }
 
   /** @param gave whether the row gave an action other than its event. */
   see(scope: Scope, gave: boolean): void {
     this.#rows += 1;
     if (gave) this.#fits = true;
-    this.#look(({ isOfItem }) => !isOfItem, scope, gave);
+    look(this.#ofRow, scope, gave);
   }
 
   /** A row that `skip` takes, whatever else it holds. */
   seeSkipped(): void {
     this.#fits = true;
-  }
-
-  #look(isSeen: (column: WatchedColumn) => boolean, scope: Scope, gave: boolean): void {
-    // What can't be read in the row is reported where it is needed.
-    const { problems } = scope;
-    for (const tally of this.#tallies) {
-      if (!isSeen(tally.column)) continue;
-      scope.problems = [];
-      tally.see(scope, gave);
-    }
-    scope.problems = problems;
   }
 
   /** The problems about all rows of a file. */
@@ -95,6 +90,13 @@ export class ValueWatch {
       ...(isLost ? [nothingMapped(this.#rows, deciding)] : []),
     ];
   }
+}
+
+/** What can't be read in the row is reported where it is needed. */
+function look(tallies: readonly ValueTally[], scope: Scope, gave: boolean): void {
+  const found = scope.problems.length;
+  for (const tally of tallies) tally.see(scope, gave);
+  scope.problems.length = found;
 }
 
 /** The values of one column. */

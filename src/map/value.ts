@@ -26,8 +26,6 @@ export interface ValueContext {
   readonly zone: string | undefined;
   /** The template of `each: {count}` around the value, for remainders. */
   readonly count: string | undefined;
-  /** Whether `display` may stand here. */
-  readonly displays: boolean;
 }
 
 /** A text after a step; empty where it can't be read. */
@@ -43,14 +41,14 @@ export function compileValue(rule: ValueRule, context: ValueContext): Read {
   const { names, path, emptyWhen } = context;
   if (typeof rule === "string") return compileTemplate(rule, names, path, emptyWhen);
   if (isSteps(rule)) return compileSteps(rule, context);
-  return firstFilled(rule, (choice, at) => compileValue(choice, { ...context, displays: false, path: [...path, at] }));
+  return firstFilled(rule, (choice, at) => compileValue(choice, { ...context, path: [...path, at] }));
 }
 
 function compileSteps(steps: ValueSteps, context: ValueContext): Read {
   const { path, names, clearWord, emptyWhen } = context;
-  if (steps.display !== undefined && !context.displays)
+  if (steps.display !== undefined)
     throw new MappingError([...path, "display"], "means something only in a trait of metadataAttributes");
-  const from = compileValue(steps.from, { ...context, displays: false, path: [...path, "from"] });
+  const from = compileValue(steps.from, { ...context, path: [...path, "from"] });
   const map = compileValueTable(steps, context);
   const blank =
     steps.blank === undefined ? undefined : compileTemplate(steps.blank, names, [...path, "blank"], emptyWhen);

@@ -7,7 +7,7 @@ import type { PlacedProblem } from "../actions/problem.ts";
 import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
 import { publicName } from "../map/named-columns.ts";
-import { personalColumns } from "../map/personal-columns.ts";
+import { personalColumns } from "../map/names.ts";
 import type { Understood } from "../plan/look.ts";
 import type { InputFile } from "../read/input-file.ts";
 
