@@ -67,7 +67,7 @@ export function describeSettlement(
     at,
     reason,
   }: Pick<Settlement, "decision" | "who" | "at"> & { readonly reason?: string | null | undefined },
-  time: ReturnType<typeof localTimes>,
+  time: ShowTime,
 ): string {
   return `${DECIDED[decision]} by ${who}, ${time(at)}${reason == null ? "" : `: ${cleanText(reason, 200)}`}`;
 }
@@ -75,6 +75,9 @@ export function describeSettlement(
 const SHORT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 type Time = string | number | Date;
+
+/** Shows a time of an output. */
+export type ShowTime = (time: Time) => string;
 
 /** `28 Nov 03:00`; of another year `28 Nov 2025 03:00` */
 export function localTime(time: Time): string {
@@ -85,7 +88,7 @@ export function localTime(time: Time): string {
 }
 
 /** The times of one output, of which the first names the zone: `28 Nov 03:00 (Europe/Berlin)`, then `28 Nov 03:12`. */
-export function localTimes(): (time: Time) => string {
+export function localTimes(): ShowTime {
   let isNamed = false;
   return (time) => {
     const text = isNamed ? localTime(time) : `${localTime(time)} (${SHORT.resolvedOptions().timeZone})`;

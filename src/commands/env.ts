@@ -141,7 +141,6 @@ function asText(
   columns: number,
 ): readonly string[] {
   const { path, database, server, isNew, lock, lastRun } = ledger;
-  const newness = isNew === null ? "  can't be read" : isNew ? "  NEW" : "";
   const by = (value: unknown, origin: string): string => `${valueText(value)}  (${displayOrigin(origin, cwd)})`;
   const { source, state } = apiKey;
   const used: readonly Fact[] = [
@@ -151,7 +150,7 @@ function asText(
     ...Object.entries(settings).map(([setting, { value, from: origin }]) => [setting, by(value, origin)] as const),
   ];
   const facts: readonly Fact[] = [
-    ["ledger", `${valueText(database ?? path)}${newness}`],
+    ["ledger", `${valueText(database ?? path)}${newnessText(isNew)}`],
     ["database", server && describeServer(server)],
     ["folder", database && displayPath(dirname(path), cwd)],
     ["lock", lock],
@@ -160,6 +159,11 @@ function asText(
   ];
   const head = wrapLines(`${name}  (${displayOrigin(from, cwd)})`, columns);
   return [head, ...inPairs(used, columns, "  "), "", ...inPairs(facts, columns, "  ")];
+}
+
+function newnessText(isNew: boolean | null): string {
+  if (isNew === null) return "  can't be read";
+  return isNew ? "  NEW" : "";
 }
 
 /** `PostgreSQL 15.18, each commit on its disk` */
@@ -194,9 +198,7 @@ export async function trustConfig(options: Options<"config">, context: Context):
     `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "Nothing in it needs trust." : "It may use:"}`,
   );
   for (const { line, path, message } of needsTrust)
-    reporter.info(
-      `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
-    );
+    reporter.info(`  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message}`);
   return EXIT_CODES.ok;
 }
 

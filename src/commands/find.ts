@@ -14,7 +14,7 @@ import { cleanText, masked, quoted } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
-import { describeSettlement, fieldsText, localTimes, sayNeverSent } from "./describe.ts";
+import { describeSettlement, fieldsText, localTimes, type ShowTime, sayNeverSent } from "./describe.ts";
 import { columnsOf, layOut } from "./layout.ts";
 import { sayFailure } from "./reporter.ts";
 
@@ -101,7 +101,7 @@ function tableOf(found: readonly FoundAction[], id: string, columns: number, ver
 function toRow(
   { action, as, outcome, attempts, run, environment, ...document }: FoundDocument,
   ticket: string,
-  time: ReturnType<typeof localTimes>,
+  time: ShowTime,
   verbose: boolean,
 ): Readonly<Record<string, string>> {
   const { sentAt, at, source, line, actionPromise, reason, settlements } = document;

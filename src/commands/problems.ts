@@ -116,13 +116,14 @@ export function partsOf(
   const named = new Set(examples.flatMap(([, alike]) => alike));
   const others = problems.filter((problem) => !named.has(problem));
   const more = lines.length === 1 ? 0 : fresh - problems.length + others.length;
+  const moreText = NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`;
   return {
     head: `${rule}${describeTimes(tally, fresh)}`,
     message: messages.size > 1 ? undefined : [...messages][0],
     examples: examples.map(([line, alike]) =>
       alike.length > 1 && lines.length > 1 ? `${line.replace(/:$/, "")} (${number(alike.length)} times)` : line,
     ),
-    more: more === 0 ? undefined : NOT_SENT.has(rule) ? describeNotSent(others, more) : `and ${number(more)} more`,
+    more: more === 0 ? undefined : moreText,
     remedies: [...(isHintOwn ? [] : hints), ...describePlaces(problems, decidedAt)],
   };
 }

@@ -149,9 +149,10 @@ function verdictOf(subject: Subject, { env }: Context): Verdict {
   const inFlight = figures?.counts.inFlight ?? 0;
   const isDoubtful = actions.inDoubt > inFlight;
   const isUnderWay = state === "stopped" && exitCode === EXIT_CODES.ok;
+  const tone = isUnderWay ? "warning" : (TONES[exitCode] ?? "bad");
   const kinds = Object.entries(byAction).map(([kind, times]) => `${number(times)} ${kind}`);
   return {
-    tone: isDoubtful ? "doubt" : isUnderWay ? "warning" : (TONES[exitCode] ?? "bad"),
+    tone: isDoubtful ? "doubt" : tone,
     text: headlineOf({ ...summary, exitCode }, inFlight),
     lines: [
       // Why it stopped, in the words of the terminal.

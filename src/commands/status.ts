@@ -20,6 +20,7 @@ import {
   describeRows,
   describeSettlement,
   localTimes,
+  type ShowTime,
   sayNeverSent,
   shownFields,
 } from "./describe.ts";
@@ -115,13 +116,13 @@ function describeWaiting({ runs, holder, team }: Status, environment: Environmen
 }
 
 /** Who sends on all machines, and how much is left. */
-const teamFacts = (team: Team, time: ReturnType<typeof localTimes>): readonly Fact[] => [
+const teamFacts = (team: Team, time: ShowTime): readonly Fact[] => [
   ...team.workers.map((worker) => ["worker", describeWorker(worker, team, time)] as const),
   ["to send", team.lanes.length > 0 ? describeLeft(team) : undefined],
 ];
 
 /** `db2 4711 since 28 Nov 03:00, lanes 0 1: tickets work` */
-function describeWorker(worker: Worker, team: Team, time: ReturnType<typeof localTimes>): string {
+function describeWorker(worker: Worker, team: Team, time: ShowTime): string {
   const { host, pid, command, since, seenAgoMs } = worker;
   const lanes = team.lanes.filter((lane) => lane.worker === worker.worker).map(({ lane }) => lane);
   const parts = [
@@ -149,20 +150,24 @@ const CLOCKS_APART_MS = 60_000;
 
 /** Exit 4 if the last success is too old. */
 function sayAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
-  const age = success === undefined ? undefined : Date.now() - Date.parse(endedAt(success));
-  if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
+  const limit = formatDuration(maxAge);
+  if (success === undefined) {
+    reporter.error(`No stream to ${name} has succeeded yet (--max-age ${limit}).`);
+    return EXIT_CODES["finished-with-rejects"];
+  }
+  const at = endedAt(success);
+  const age = Date.now() - Date.parse(at);
+  if (age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
   reporter.error(
-    age === undefined
-      ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
-      : age < 0
-        ? `The last success of ${name} was at ${success && localTimes()(endedAt(success))}, by a clock ${durationText(-age)} ahead of this one, so its age is unknown.`
-        : `The last success of ${name} is ${durationText(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
+    age < 0
+      ? `The last success of ${name} was at ${localTimes()(at)}, by a clock ${durationText(-age)} ahead of this one, so its age is unknown.`
+      : `The last success of ${name} is ${durationText(age)} old, more than --max-age ${limit}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
 
 /** `28 Nov 03:00 (Europe/Berlin), 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
-function describeEnd(invocation: Invocation, time: ReturnType<typeof localTimes>): string {
+function describeEnd(invocation: Invocation, time: ShowTime): string {
   const { command, files, exitCode, error, run, durationMs } = invocation;
   const at = endedAt(invocation);
   const parts = [
@@ -177,8 +182,8 @@ function describeEnd(invocation: Invocation, time: ReturnType<typeof localTimes>
 
 /** `open, in doubt`; what was imported or adopted was not sent by this run. */
 function describeState(run: Run, counts: RunCounts): string {
-  const state = run.kind !== "sent" ? run.kind : run.state === "closing" ? "open" : run.state;
-  return [state, ...waitsFor(run, counts)].join(", ");
+  const state = run.state === "closing" ? "open" : run.state;
+  return [run.kind === "sent" ? state : run.kind, ...waitsFor(run, counts)].join(", ");
 }
 
 /** What keeps a run from ending. */

@@ -3,7 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { resultsCommand, workCommand } from "../next-command.ts";
-import { dryRun as dryRunOf, type StreamResult, stream as streamInput } from "../run/stream.ts";
+import { dryRun as dryRunOf, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import { count, displayPath, number } from "../text.ts";
 import type { Context, InputOptions, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
@@ -18,7 +18,7 @@ type StreamOptions = InputOptions &
 
 export async function stream(options: StreamOptions, context: Context): Promise<number> {
   const { reporter, trace, stop } = context;
-  const { files, report, dryRun, resend, adopt, yes } = options;
+  const { files, report, dryRun, yes } = options;
   trace.files = files;
   trace.isKept = !dryRun;
   if (report !== undefined) {
@@ -37,7 +37,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   const asked = yes || ask === undefined ? undefined : (question: string) => ask(question, stop);
   const result = await (dryRun ? dryRunOf : streamInput)(core, {
     ...{ ...options, output, settings },
-    mode: resend ? "resend" : adopt ? "adopt" : "judge",
+    mode: modeOf(options),
     publishes: options.publish,
     moveAside: options.moveAside === true,
     confirm:
@@ -47,6 +47,11 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   });
   sayEnding(result, options, settings.environment, context);
   return endSending(result.summary, settings.environment, options, context);
+}
+
+function modeOf({ resend, adopt }: StreamOptions): StreamSettings["mode"] {
+  if (resend) return "resend";
+  return adopt ? "adopt" : "judge";
 }
 
 /** The last lines of a stream, after those about its input and its runs. */

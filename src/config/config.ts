@@ -78,7 +78,11 @@ export async function loadConfig(
   problems.push(...nameProblems(documents, cwd));
   const project = documents.find(({ role }) => role === "project");
   const found = await foundConfig(project, env);
-  const untrusted = found === undefined || found.isTrusted || isTrusting ? [] : found.needsTrust;
+  const isFree = found === undefined || found.isTrusted || isTrusting;
+  const untrusted = (isFree ? [] : found.needsTrust).map((problem) => ({
+    ...problem,
+    message: `${problem.message}; this file is not trusted`,
+  }));
   if (problems.length + untrusted.length > 0)
     throw configFailure([...problems, ...untrusted], cwd, untrusted.length > 0);
   // Only the first file, the project's or the chosen one, holds more than environments.

@@ -172,23 +172,21 @@ function chooseName(
   { envFlag, env }: EnvironmentChoice,
 ): { readonly name: string; readonly origin: string } {
   const names = listEnvironments(config, env).map(({ name }) => name);
-  const chosen =
-    envFlag !== undefined
-      ? { name: envFlag, origin: "flag --env" }
-      : env.TICKETS_ENV
-        ? { name: env.TICKETS_ENV, origin: "TICKETS_ENV" }
-        : config.env !== undefined
-          ? { name: config.env, origin: originOf(config, ["env"]) ?? "config" }
-          : undefined;
-  if (chosen === undefined) {
+  const chosen = [
+    { name: envFlag, origin: "flag --env" },
+    { name: env.TICKETS_ENV || undefined, origin: "TICKETS_ENV" },
+    { name: config.env, origin: originOf(config, ["env"]) ?? "config" },
+  ].find(({ name }) => name !== undefined);
+  if (chosen?.name === undefined) {
     if (names.every((name) => name === SANDBOX))
       return { name: SANDBOX, origin: "default (no environment is configured)" };
     throw new Failure("usage", `No environment is chosen. There are: ${names.join(", ")}`, {
       hint: "Name one with --env or TICKETS_ENV, or put `env: NAME` into the config.",
     });
   }
-  if (!names.includes(chosen.name)) throw unknownEnvironment(chosen.name, chosen.origin, names);
-  return chosen;
+  const { name, origin } = chosen;
+  if (!names.includes(name)) throw unknownEnvironment(name, origin, names);
+  return { name, origin };
 }
 
 function unknownEnvironment(name: string, origin: string, names: readonly string[]): Failure {

@@ -66,8 +66,10 @@ export async function readSmall(path: string, most: number, refuse: Refuse, sign
 export function readSmallSync(path: string, most: number, refuse: Refuse): string {
   try {
     const found = statSync(path);
-    if (found.isFile() && found.size <= most) return readFileSync(path, "utf8");
-    throw refuse(found.isFile() ? "is too large" : found.isDirectory() ? "is a folder" : "is not a plain file");
+    if (found.isDirectory()) throw refuse("is a folder");
+    if (!found.isFile()) throw refuse("is not a plain file");
+    if (found.size > most) throw refuse("is too large");
+    return readFileSync(path, "utf8");
   } catch (cause) {
     throw cause instanceof Failure ? cause : refuse(whyUnreadable(cause), cause);
   }

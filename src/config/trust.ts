@@ -27,7 +27,7 @@ export async function trustProblems(
   const folder = await realpath(dirname(file));
   const problems: ConfigProblem[] = [];
   const complain = (path: ConfigPath, message: string): void => {
-    problems.push({ ...positionAt(document, path, "key"), path, message: `${message}; this file is not trusted` });
+    problems.push({ ...positionAt(document, path, "key"), path, message });
   };
   const placesOf = (patterns: readonly string[]) => patterns.flatMap((pattern) => placesIn(value, pattern));
   for (const path of placesOf(PATHS)) {

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { layOut } from "../../../src/commands/layout.ts";
+import { expect, it, test } from "vitest";
+import { inPairs, layOut, wrapLines } from "../../../src/commands/layout.ts";
 
 const rows = [
   ["T-1", "12"],
@@ -36,4 +36,27 @@ it.each([
   ],
 ])("a sentence in the last column %s", (_, columns, reported) => {
   expect(layOut(["run", "actions"], sentences, columns)).toBe(reported);
+});
+
+test("a fact goes on below itself, and a command to be copied stays whole", () => {
+  const facts = [
+    ["last success", "28 Nov 03:00 (UTC), 5 h ago: stream sales.csv, 12 s"],
+    ["last failure", undefined],
+    ["unfinished", "run 7f3a0c11. To finish it: tickets resume 7f3a0c11 --env production"],
+  ] as const;
+  expect(inPairs(facts, 40)).toEqual([
+    "last success  28 Nov 03:00 (UTC), 5 h",
+    "              ago: stream sales.csv, 12",
+    "              s",
+    "unfinished    run 7f3a0c11. To finish",
+    "              it:",
+    "              tickets resume 7f3a0c11 --env production",
+  ]);
+});
+
+test.each([
+  ["  To send it: tickets work --until-idle --env x", "  To send it:\n  tickets work --until-idle --env x"],
+  ["what tickets knows of it is this and no more", "what tickets knows of\nit is this and no more"],
+])("of a line, only a command at its end stays whole: %s", (line, broken) => {
+  expect(wrapLines(line, 22)).toBe(broken);
 });
