@@ -32,10 +32,7 @@ function hear(signal: StopSignal, where: "here" | "above"): void {
     onFirstSignal?.(signal);
   } else if (signal !== "SIGHUP") abort.abort(new Error(`interrupted by a second signal, ${signal}`));
 }
-function hearSignals(): void {
-  for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
-}
-hearSignals();
+for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
 process.on("message", (message) => {
   const signal = SIGNALS.find((name) => name === message);
   if (signal !== undefined) hear(signal, "above");

@@ -25,9 +25,8 @@ type ResultsOptions = Options<"run" | "all" | "output" | "report">;
 /** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
   const { report, output } = options;
-  if (report === undefined) return writePromises(options, context);
-  await reportRun(report, options, context);
-  return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
+  if (report !== undefined) await reportRun(report, options, context);
+  return report !== undefined && output === undefined ? EXIT_CODES.ok : writePromises(options, context);
 }
 
 async function reportRun(file: string, options: ResultsOptions, context: Context): Promise<void> {

@@ -26,6 +26,7 @@ import {
   type Setting,
   type SettingName,
   type Settings,
+  type TextSetting,
   variablePart,
 } from "./settings.ts";
 
@@ -55,13 +56,7 @@ export interface Environment extends Omit<Settings, "timeout" | "onEnd" | "ledge
 }
 
 /** What a caller sets in place of the config, as text or a number; the command line has a flag for `lanes` alone. */
-export interface EnvironmentFlags {
-  readonly chunkSize?: string | number | undefined;
-  readonly lanes?: string | number | undefined;
-  readonly rate?: string | number | undefined;
-  readonly timeout?: string | number | undefined;
-  readonly retries?: string | number | undefined;
-}
+export type EnvironmentFlags = Readonly<Partial<Record<TextSetting, string | number | undefined>>>;
 
 export interface EnvironmentChoice {
   readonly envFlag?: string | undefined;

@@ -30,12 +30,12 @@ interface LedgerAddress {
 }
 
 /** Where the ledger is: the schema, with host and database if the URL can be read. Never the user or the password. */
-export function describeLedgerServer({ address, schema, urlSource }: LedgerServer): string {
+export function describeLedgerServer(server: LedgerServer): string {
   try {
-    return `${withoutUser(address().url)} (schema ${schema})`;
+    return `${withoutUser(server.address().url)} (schema ${server.schema})`;
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    return `PostgreSQL by ${describeKeySource(urlSource)} (schema ${schema})`;
+    return describeLedgerSource(server);
   }
 }
 

@@ -201,6 +201,11 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[]; // its own keys
 
+/** The settings that may come as text. */
+export type TextSetting = {
+  [K in SettingName]: (typeof SETTINGS)[K] extends { readonly isText: string } ? K : never;
+}[SettingName];
+
 type Shape = { [K in SettingName]: z.ZodOptional<(typeof SETTINGS)[K]["schema"]> };
 
 const environmentSchema = z.strictObject(
