@@ -143,7 +143,7 @@ function parseServerUrl(text: string, refuse: (what: string) => Failure): Ledger
       `says ${cleanText(certificate, 40)}; NODE_EXTRA_CA_CERTS adds certificate authorities to the usual ones`,
     );
   if (said !== null && !["disable", "require", "verify-ca", "verify-full"].includes(said))
-    throw refuse("has an sslmode that leaves TLS open; use disable, require or verify-full");
+    throw refuse("has an sslmode that leaves TLS optional; use disable, require or verify-full");
   // A loopback address or a socket's folder is on this machine and needs no TLS.
   const host = parameters.get("host") ?? "/";
   const isNear = (url.hostname === "" || LOOPBACK.test(url.hostname)) && host.startsWith("/");

@@ -125,7 +125,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
     [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
     [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a %-escape that can't be decoded", "%40"],
     [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
-    [`${server.url}?sslmode=prefer`, 2, "has an sslmode that leaves TLS open", "postgres://"],
+    [`${server.url}?sslmode=prefer`, 2, "has an sslmode that leaves TLS optional", "postgres://"],
     [`${server.url}?sslkey=x`, 2, "says sslkey; NODE_EXTRA_CA_CERTS adds certificate authorities", "postgres://"],
     [`postgres://tickets:${SECRET}@${at}/ledgers`, 2, "authentication failed", "Check user, password and database"],
     [`postgres://tickets@${at}/ledgers`, 2, "password must be a string", "Check user, password and database"],

@@ -107,7 +107,7 @@ const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [`postgres://u:${SECRET}@h:port/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h`, "names no database"],
   [`postgres://u:${SECRET}%@h/d`, "has a %-escape that can't be decoded"],
-  [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that leaves TLS open"],
+  [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that leaves TLS optional"],
   [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert; NODE_EXTRA_CA_CERTS adds certificate authorities"],
 ];
 
