@@ -1,8 +1,11 @@
 /**
- * A source for an export of a known system: its recipe, adapted to this file. Rules whose columns the file lacks become
+ * A source for an export of a known system: its recipe, as its page in docs/recipes/ describes it, adapted to this file. Rules whose columns the file lacks become
  * comments; amounts, times and the values of conditions are as the file writes them; what it can't say is asked.
  */
 
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { type Document, isMap, isSeq, type Node, parseDocument } from "yaml";
 import { fold } from "../actions/nearest.ts";
 import { compileAmount, DECIMAL_MARKS, GROUP_MARKS } from "../map/amount.ts";
@@ -13,7 +16,6 @@ import { asHere, expectLines } from "./conditions.ts";
 import { type Evidence, hasColumn } from "./evidence.ts";
 import { csvLines, type Source } from "./from-columns.ts";
 import { amountLines } from "./price-rules.ts";
-import type { Recipe } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
 import {
   ask,
@@ -29,6 +31,51 @@ import {
   rowsText,
   type Steps,
 } from "./yaml.ts";
+
+export interface Recipe {
+  readonly page: string;
+  /** Name of the source. */
+  readonly name: string;
+  /** The system and the export, in words. */
+  readonly title: string;
+  /** Headers (for JSON rows: keys) that together occur in no other export. */
+  readonly headers: readonly string[];
+  /** What a user should know before trusting it. */
+  readonly notes: readonly string[];
+  /**
+   * The source as YAML. There `# FILL IN: what` is beside an example of what no export says, which is asked; `as {Column}`:
+   * unless that column has the same text in all rows; `for each {Column}`: once for each of its texts.
+   */
+  readonly source: string;
+}
+
+const FOLDER = "docs/recipes";
+
+/** Each section of a page that says by which columns its export is recognised. */
+export function readRecipes(): readonly Recipe[] {
+  const own = dirname(createRequire(import.meta.url).resolve("ticket-stream/package.json"));
+  return readdirSync(join(own, FOLDER)).flatMap((file) => {
+    const page = `${FOLDER}/${file}`;
+    const [about = "", ...sections] = readFileSync(join(own, page), "utf8").split("\n## ");
+    const system = about.slice("# ".length, about.indexOf("\n"));
+    return sections.flatMap((section): readonly Recipe[] => {
+      const [, recognised] = /^Recognised by (.*)$/m.exec(section) ?? [];
+      const [, name = "", source = ""] = /^sources:\n {2}(\S+):\n(.*?)^```/ms.exec(section) ?? [];
+      if (recognised === undefined) return [];
+      const [heading = ""] = section.split("\n", 1);
+      return [
+        {
+          page,
+          name,
+          title: `${system}, ${heading.charAt(0).toLowerCase()}${heading.slice(1)}`,
+          headers: [...recognised.matchAll(/`([^`]+)`/g)].map(([, header = ""]) => header),
+          notes: [...section.matchAll(/^- (.*)$/gm)].map(([, note = ""]) => note),
+          source,
+        },
+      ];
+    });
+  });
+}
 
 /** A key of the recipe with what stands beside it. */
 interface Rule {

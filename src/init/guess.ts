@@ -4,14 +4,44 @@
  * no export says, is written as `<FILL IN: …>`, which every command refuses until it is replaced.
  */
 
-import { quoted } from "../text.ts";
+import { Failure } from "../failure.ts";
+import { matches } from "../map/select-source.ts";
+import { unpackedName } from "../read/file-names.ts";
+import { cleanText, quoted } from "../text.ts";
 import { type Evidence, evidenceOf, hasColumn, type Sample } from "./evidence.ts";
-import { ENVIRONMENTS, SCHEMA_LINE } from "./example.ts";
 import { fromColumns, type Source } from "./from-columns.ts";
-import { fromRecipe } from "./from-recipe.ts";
-import { exactPattern, widePattern, withoutOverlap } from "./match-patterns.ts";
-import { type Recipe, readRecipes } from "./recipes.ts";
+import { fromRecipe, type Recipe, readRecipes } from "./from-recipe.ts";
 import { comments, type Entry, type Line, linesOf, onlyHereIn } from "./yaml.ts";
+
+/** With which an editor checks the config as it is typed: docs/schema/config.schema.json, copied there. */
+const SCHEMA_LINE = "# yaml-language-server: $schema=tickets.schema.json";
+
+const ENVIRONMENTS = `# Without an environment everything goes to the built-in sandbox.
+#environments:
+#  playground:
+#    baseUrl: https://…
+#    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+`;
+
+/** What `tickets init` writes without an export to look at. */
+export const EXAMPLE = `${SCHEMA_LINE}
+# A config of tickets. docs/tutorial.md makes one step by step, docs/recipes/ shows those of
+# known systems, docs/mapping.md is the reference; tickets init FILE writes one from an export.
+
+${ENVIRONMENTS}
+#sources:
+#  orders:
+#    match: "orders*.csv"
+#    zone: Europe/Berlin
+#    fields: {eventId: my-event, ticketId: "{Ticket ID}"}
+#    actions:
+#      - soldTicket:
+#          when: {Status: paid}
+#          fields:
+#            userId: "{Customer ID}"
+#            price: {from: "{Price}", decimal: ","}
+#            orderTime: {from: "{Date}", format: "d.M.yyyy HH:mm"}
+`;
 
 /** What one export was taken for. */
 interface GuessedSource {
@@ -162,3 +192,39 @@ function slug(fileName: string): string {
     .replace(/^[-\d]+|[-\d]+$/g, "");
   return text === "" ? "export" : text;
 }
+
+/** The pattern for this file alone: what means something in a pattern becomes `?`, which is any character. */
+const exactPattern = (fileName: string): string => withoutMarks(unpackedName(fileName));
+
+/** The pattern for the file and its successors: digits of its name, such as a date, may differ, and more may follow. */
+export function widePattern(fileName: string): string {
+  const [, stem = "", extension = ""] = /^(.*?)(\.[^.]+)?$/s.exec(unpackedName(fileName)) ?? [];
+  const named = withoutMarks(stem);
+  const pattern = named.replace(/\d[\d_.T:-]*/g, "*");
+  return `${/\p{L}/u.test(pattern) ? `${pattern}*`.replace(/\*+/g, "*") : named}${extension}`;
+}
+
+/**
+ * The patterns, each narrowed to the name of its file where it takes the file of another.
+ *
+ * @throws Failure("usage") for two files that no pattern tells apart.
+ */
+export function withoutOverlap(
+  wanted: readonly { readonly fileName: string; readonly pattern: string }[],
+): readonly string[] {
+  const otherTakenBy = (match: string, at: number) =>
+    wanted.find(({ fileName }, index) => index !== at && matches({ match }, fileName));
+  return wanted.map(({ fileName, pattern }, at) => {
+    if (otherTakenBy(pattern, at) === undefined) return pattern;
+    const exact = exactPattern(fileName);
+    const other = otherTakenBy(exact, at);
+    if (other === undefined) return exact;
+    throw new Failure(
+      "usage",
+      `${cleanText(fileName, 200)} and ${cleanText(other.fileName, 200)} can't be distinguished by their names, and a source is chosen by the name of a file.`,
+      { hint: "Rename one of them, or write a config for each: tickets init FILE -o NAME.yaml" },
+    );
+  });
+}
+
+const withoutMarks = (name: string): string => name.replace(/[*?{},[\]\\/]/g, "?");

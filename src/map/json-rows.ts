@@ -78,7 +78,6 @@ export class JsonKeys {
   readonly #lists = new Set<string>();
   /** Paths of the values that rows have, and items, which are called `item`. */
   readonly #seen = new Set<string>();
-  readonly wanted: undefined;
 
   constructor(aliases: Aliases) {
     this.#aliases = aliases;

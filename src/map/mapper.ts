@@ -51,8 +51,6 @@ export type Mapped =
     });
 
 export interface Mapper {
-  /** Which columns of a table it reads; all where it is undefined. */
-  readonly wanted?: readonly boolean[] | undefined;
   /** For JSON rows: as far as the rows so far show it. */
   readonly understanding: Understanding;
   /** Reads one row. What it gives may depend on earlier rows of the file. */

@@ -38,7 +38,6 @@ const ITEMS_UNDERSTOOD: Understanding = {
 };
 
 export class NamedMapper implements Mapper {
-  readonly wanted: readonly boolean[] | undefined;
   readonly #settings: NamedSettings;
   readonly #ofHeader: Reading | undefined;
   /** Of JSON rows, by their keys, which may differ from one to the next. */
@@ -54,7 +53,6 @@ export class NamedMapper implements Mapper {
     if (header === undefined) return;
     this.#ofHeader = compileReading(header, settings);
     refuseHeader(this.#ofHeader, settings);
-    this.wanted = this.#ofHeader.wanted.with(0, true); // the first cell may call the row a sum
   }
 
   get understanding(): Understanding {

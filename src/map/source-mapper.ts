@@ -17,7 +17,6 @@ import { refuseTotals } from "./totals.ts";
 import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
 
 export class SourceMapper implements Mapper {
-  readonly wanted: readonly boolean[] | undefined;
   readonly #settings: SourceSettings;
   readonly #program: Program;
   readonly #scope = new Scope();
@@ -39,7 +38,6 @@ export class SourceMapper implements Mapper {
     this.#settings = settings;
     this.#events = new Events(settings.fileName === "" ? "standard input" : settings.fileName);
     this.#program = compileSource(settings);
-    this.wanted = this.#program.columns.wanted?.with(0, true); // the first cell may call the row a sum
   }
 
   map(row: Row): Mapped {

@@ -54,11 +54,6 @@ export class TableColumns {
     return this.#written.filter((name, place) => !this.#used.has(place) && !OWN_COLUMNS.has(name.trim()));
   }
 
-  /** For each column whether its cells are needed. */
-  get wanted(): readonly boolean[] {
-    return this.#header.map((_name, place) => this.#used.has(place));
-  }
-
   /** Problems for columns taken by position alone: nothing shows that they are still the ones that were meant. */
   problems(): readonly FileProblem[] {
     return [...this.#byPosition].flatMap(([name, place]) => {

@@ -6,7 +6,7 @@ import type { MappingRule } from "../rules.ts";
 import { quoted } from "../text.ts";
 import type { Mapped } from "./mapper.ts";
 
-/** What the row gives, or the problem that it calls itself a sum. The first cell of a table is wanted for it. */
+/** What the row gives, or the problem that it calls itself a sum. */
 export function refuseTotals(row: Row, mapped: Mapped): Mapped {
   if (mapped.kind === "skipped") return mapped;
   const word = totalsWord(row, mapped);

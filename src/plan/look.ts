@@ -111,7 +111,7 @@ export class Look {
   readonly #own: number;
   #rows = 0;
 
-  /** @param onRow sees every row that can be read, with all its cells. */
+  /** @param onRow sees every row that can be read. */
   constructor(input: Input, mapper: Mapper, rules: Rules, onRow?: (row: Row, mapped: Mapped) => void) {
     this.#input = input;
     this.#mapper = mapper;
@@ -120,8 +120,6 @@ export class Look {
     this.#severityOf = severityIn(rules.severities);
     this.#digester = createRowDigester(input.header, rules.readAs);
     this.#own = input.header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
-    const wanted = onRow === undefined ? mapper.wanted : undefined;
-    input.wanted = this.#own === -1 ? wanted : wanted?.with(this.#own, true);
   }
 
   async *batches(): AsyncGenerator<Batch> {

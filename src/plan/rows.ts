@@ -7,7 +7,7 @@ import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
-import { keepRejectsApart } from "../read/rejects.ts";
+import { keepRejectsApart } from "../read/inputs.ts";
 import { showRejects } from "../read/rejects-columns.ts";
 import type { Row } from "../read/row.ts";
 import { mappingChanged } from "./guard.ts";

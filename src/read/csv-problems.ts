@@ -4,20 +4,20 @@ import { cleanText, count, escapeUnseen, number } from "../text.ts";
 import type { RecordFault } from "./csv-records.ts";
 import { malformed, type Row, type TableForm } from "./row.ts";
 
-export function faultRow(table: TableForm, row: Buffer, line: number, fault: RecordFault): Row {
+export function faultRow(table: TableForm, text: string, line: number, fault: RecordFault, bordersKnown: boolean): Row {
   const column = columnName(table, fault.column);
   const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
-  const rest = fault.bordersKnown ? "" : " Nothing after this row was read.";
+  const rest = bordersKnown ? "" : " Nothing after this row was read.";
   if (fault.kind === "return")
-    return malformed(line, row, fault.bordersKnown, {
+    return malformed(line, text, bordersKnown, {
       rule: "lone-carriage-return",
       message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${rest}`,
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
-  return malformed(line, row, false, {
+  return malformed(line, text, false, {
     rule: "csv-quotes",
     message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${rest}`,
-    hint: quoteHint(table, row.toString(), fault),
+    hint: quoteHint(table, text, fault),
   });
 }
 
@@ -36,7 +36,7 @@ function quoteHint({ delimiter, dialect }: TableForm, text: string, { kind }: Re
   return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(delimiter)}, quotes: loose} in its source.`;
 }
 
-export function headerAgainRow(row: Buffer, line: number, order: "same" | "other"): Row {
+export function headerAgainRow(text: string, line: number, order: "same" | "other"): Row {
   const [message, hint] =
     order === "same"
       ? ["The row is the header again.", "Remove it: files that are put together need one header, at the top."]
@@ -44,10 +44,10 @@ export function headerAgainRow(row: Buffer, line: number, order: "same" | "other
           "The row is a header again, with the columns in another order. Nothing after this row was read.",
           "Pass the two files separately: their columns differ.",
         ];
-  return malformed(line, row, order === "same", { rule: "header-repeated", message, hint });
+  return malformed(line, text, order === "same", { rule: "header-repeated", message, hint });
 }
 
-export function cellCountRow(table: TableForm, row: Buffer, line: number, cells: readonly string[]): Row {
+export function cellCountRow(table: TableForm, text: string, line: number, cells: readonly string[]): Row {
   const { header } = table;
   const expected = header.length;
   const given = cells.length;
@@ -64,7 +64,7 @@ export function cellCountRow(table: TableForm, row: Buffer, line: number, cells:
       : given < expected
         ? `Leave empty cells empty, but keep their delimiters (${shownDelimiter(table)}).`
         : `Put a cell that holds the delimiter (${shownDelimiter(table)}) in quotes.`;
-  return malformed(line, row, true, { rule: "cell-count", message, hint }, given < expected ? cells : undefined);
+  return malformed(line, text, true, { rule: "cell-count", message, hint }, given < expected ? cells : undefined);
 }
 
 /** A cell as a config may hold it, so that the line that is printed is right as it stands: unseen characters as escapes. */

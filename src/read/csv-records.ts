@@ -1,11 +1,12 @@
-/** Tables as RFC 4180 has them, or as a source declares: where records and their cells begin and end is found on the bytes. */
+/** Tables as RFC 4180 has them, or as a source declares: where records end, and which cells they have. */
 
-import { LF, lineEndsIn } from "./row-bytes.ts";
+import { isAscii } from "node:buffer";
 
 /** Those that are looked for where none is declared. */
 export const DELIMITERS = [",", ";", "\t", "|"] as const;
 
 const QUOTE = 0x22;
+const LF = 10;
 const CR = 13;
 
 /** What a source declares of how its tables are written. */
@@ -19,7 +20,7 @@ export interface DeclaredDialect {
 }
 
 export interface CsvDialect extends DeclaredDialect {
-  /** One ASCII character. */
+  /** One ASCII character; of a table that shows it by its header alone, all that it may be. */
   readonly delimiter: string;
 }
 
@@ -33,38 +34,40 @@ export interface RecordFault {
   readonly column: number;
   /** Line ends in the record before the fault; of a quote that never closes, before that quote. */
   readonly lineEnds: number;
-  /** Whether the next record is known to begin behind this one. */
+}
+
+/** What a record holds: cells, or a fault. */
+interface Cells {
+  /** As they are written, their quotes resolved. Before a fault, some of them. */
+  readonly cells: string[];
+  readonly fault: RecordFault | undefined;
+}
+
+export interface CsvRecord extends Cells {
+  /** Physical line on which it begins. */
+  readonly line: number;
+  /** Place of its first byte, and number of its bytes without the line end. */
+  readonly start: number;
+  readonly length: number;
+  /** As it is written. */
+  readonly text: string;
+  /** Whether the next record is known to begin behind it. */
   readonly bordersKnown: boolean;
 }
 
-/**
- * Walks the records of a text in UTF-8. What `next` found stands in the fields, until it is called again.
- *
- * Records end in LF or CRLF, mixed as they come. Blank lines are passed over.
- */
+/** Walks the records of a text in UTF-8. Records end in LF or CRLF, mixed as they come. Blank lines are passed over. */
 export class CsvRecords {
   readonly #bytes: Buffer;
-  readonly #delimiter: number;
-  readonly #escape: number;
-  readonly #comment: number;
-  readonly #isLoose: boolean;
-  readonly #isRfc: boolean;
+  /** A character a byte: what separates records and cells is ASCII. No cell is cut out of it, which would keep all of it. */
+  readonly #text: string;
+  readonly #encoding: "latin1" | "utf8";
+  readonly #dialect: CsvDialect;
   readonly #isEnd: boolean;
-  /** Of each cell, one behind the other: where it begins, where it ends, and what must be done to its bytes. */
-  readonly #bounds: number[] = [];
+  /** The first quote from `at` on. */
+  #quote = -1;
   /** Behind the last record that was found, and the physical line there. */
   at = 0;
   atLine: number;
-  /** Where the record stands, without its line end. */
-  start = 0;
-  end = 0;
-  /** Physical line on which it begins. */
-  line = 0;
-  /** Number of its cells. */
-  count = 0;
-  /** Behind one with a wrong quote, the record ends as far as quotes can be counted. */
-  fault: RecordFault | undefined;
-  #isAscii = true;
 
   /**
    * @param line on which the bytes begin.
@@ -72,242 +75,156 @@ export class CsvRecords {
    */
   constructor(bytes: Buffer, line: number, dialect: CsvDialect, isEnd: boolean) {
     this.#bytes = bytes;
+    this.#text = bytes.toString("latin1");
+    this.#encoding = isAscii(bytes) ? "latin1" : "utf8";
     this.atLine = line;
-    this.#delimiter = dialect.delimiter.charCodeAt(0);
-    this.#escape = dialect.escape?.charCodeAt(0) ?? NO_BYTE;
-    this.#comment = dialect.comment?.charCodeAt(0) ?? NO_BYTE;
-    this.#isLoose = dialect.quotes === "loose";
-    this.#isRfc = this.#escape === NO_BYTE && !this.#isLoose;
+    this.#dialect = dialect;
     this.#isEnd = isEnd;
   }
 
-  /** Finds the next record; false where there is none that ends in the bytes. */
-  next(): boolean {
-    const { length } = this.#bytes;
+  /** The next record; undefined where there is none that ends in the bytes. */
+  next(): CsvRecord | undefined {
+    const { length } = this.#text;
     while (this.at < length) {
-      if (this.#bytes[this.at] === this.#comment) {
-        const end = this.#endOfLine();
-        if (end === length && !this.#isEnd) return false;
-        this.at = end;
-      } else if (!this.#scan()) return false;
-      else if (this.end > this.start) return true;
+      const isComment = this.#text[this.at] === this.#dialect.comment;
+      const end = isComment ? this.#endOfComment() : this.#endOfRecord();
+      if (end === length && !this.#isEnd) return undefined;
+      const record = isComment ? undefined : this.#recordTo(end);
+      if (isComment) this.at = end;
+      if (record !== undefined) return record;
     }
-    return false;
+    return undefined;
   }
 
   /** Any CR ends a comment, so that a row behind a lone one is reported. */
-  #endOfLine(): number {
-    let at = this.at;
-    while (at < this.#bytes.length && this.#bytes[at] !== LF && this.#bytes[at] !== CR) at += 1;
-    return at;
+  #endOfComment(): number {
+    const end = placeOf("\n", this.#text, this.at);
+    return this.at + placeOf("\r", this.#text.slice(this.at, end), 0);
   }
 
-  /** Each byte of a table passes here once. */
-  #scan(): boolean {
-    const bytes = this.#bytes;
-    const bounds = this.#bounds;
-    const delimiter = this.#delimiter;
-    const escapeByte = this.#escape;
-    const { length } = bytes;
-    let at = this.at;
-    let lines = 0;
-    let place = 0;
-    let highOfAll = 0;
-    this.start = at;
-    this.line = this.atLine;
-    this.fault = undefined;
-    for (;;) {
-      const linesBefore = lines;
-      let from = at;
-      let to: number;
-      let high = 0;
-      let marks = 0;
-      // Behind the last byte, an LF is read: the end of the text ends a record too.
-      let byte = bytes[at] ?? LF;
-      if (byte === QUOTE) {
-        from = at + 1;
-        for (at = from; ; at += 1) {
-          if (at >= length) return this.#isEnd && this.#break("never-closed", place, linesBefore);
-          byte = bytes[at] ?? LF;
-          if (byte > QUOTE && byte !== escapeByte) high |= byte;
-          else if (byte === QUOTE) {
-            if (bytes[at + 1] === QUOTE) {
-              marks |= DOUBLED;
-              at += 1;
-            } else if (!this.#isLoose || this.#endsCell(at + 1)) break;
-          } else if (byte === LF) lines += 1;
-          else if (byte === escapeByte && (bytes[at + 1] === QUOTE || bytes[at + 1] === escapeByte)) {
-            marks |= ESCAPED;
-            at += 1;
-          }
-        }
-        to = at;
-        at += 1;
-        byte = bytes[at] ?? LF;
-        const isEnd = byte === delimiter || byte === LF || (byte === CR && this.#isReturnOfEnd(at));
-        if (!isEnd) return this.#break("text-after", place, lines);
-      } else {
-        for (;;) {
-          while (byte !== delimiter && byte !== LF && byte !== CR && byte !== QUOTE) {
-            high |= byte;
-            at += 1;
-            byte = bytes[at] ?? LF;
-          }
-          to = at;
-          if (byte === QUOTE) {
-            if (!this.#isLoose) return this.#break("bare", place, lines);
-            at += 1;
-            byte = bytes[at] ?? LF;
-            continue;
-          }
-          if (byte === CR && !this.#isReturnOfEnd(at)) return this.#break("return", place, lines, at);
-          break;
-        }
-      }
-      bounds[place] = from;
-      bounds[place + 1] = to;
-      bounds[place + 2] = high >= 0x80 ? marks | HIGH : marks;
-      place += 3;
-      highOfAll |= high;
-      if (byte === delimiter) {
-        at += 1;
-        continue;
-      }
-      // The end of the text, or a CR whose LF may be still to come.
-      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) return false;
-      this.end = bytes[to] === QUOTE ? to + 1 : to;
-      this.count = place / 3;
-      this.#isAscii = highOfAll < 0x80;
-      if (byte === CR && bytes[at + 1] === LF) at += 1;
-      this.at = Math.min(at + 1, length);
-      this.atLine += at < length ? lines + 1 : lines;
-      return true;
-    }
+  /** The first line end outside quotes; the end of the text where there is none. */
+  #endOfRecord(): number {
+    const text = this.#text;
+    const start = this.at;
+    const end = placeOf("\n", text, start);
+    if (this.#quote < start) this.#quote = placeOf('"', text, start);
+    return this.#quote < end ? endOfQuoted(text, start, this.#quote, this.#dialect) : end;
   }
 
-  /** Whether a cell ends before a place; the bytes may end there. */
-  #endsCell(at: number): boolean {
-    const byte = this.#bytes[at] ?? LF;
-    return byte === this.#delimiter || byte === LF || byte === CR;
-  }
-
-  /** Whether the CR at a place belongs to a line end, whose LF may be still to come. */
-  #isReturnOfEnd(at: number): boolean {
-    return (this.#bytes[at + 1] ?? LF) === LF;
-  }
-
-  /**
-   * Ends a record with a fault where quotes are even; false where that is still to come.
-   *
-   * @param from a place outside quotes.
-   */
-  #break(kind: RecordFault["kind"], place: number, lineEnds: number, from = this.start): boolean {
-    const bytes = this.#bytes;
-    let isQuoted = false;
-    let end = from;
-    for (; end < bytes.length; end += 1) {
-      const byte = bytes[end];
-      if (byte === QUOTE) isQuoted = !isQuoted;
-      else if (!isQuoted && byte === LF) break;
-    }
-    if (end === bytes.length && !this.#isEnd) return false;
-    this.fault = { kind, column: place / 3, lineEnds, bordersKnown: kind === "return" && this.#isRfc && !isQuoted };
-    this.at = Math.min(end + 1, bytes.length);
-    this.atLine += lineEndsIn(bytes.subarray(this.start, this.at));
-    this.end = !isQuoted && bytes[end - 1] === CR ? end - 1 : end;
-    return true;
-  }
-
-  /**
-   * The first cell, trimmed.
-   *
-   * @param text the record's.
-   */
-  firstCell(text: string): string {
-    return this.#trimmedCell(0, this.#isAscii ? text : this.#latin1);
-  }
-
-  /** The record as it stands there. */
-  get raw(): Buffer {
-    return this.#bytes.subarray(this.start, this.end);
-  }
-
-  /** The record for whoever shows it, or reads it again. */
-  get bytes(): Buffer {
-    return this.#isRfc || this.fault !== undefined ? this.raw : Buffer.from(toRecord(this.cells(), this.#delimiter));
-  }
-
-  /** The record as RFC 4180 has it, which is the one way of writing that whatever reads a row again knows. */
-  asRfc(text: string): string {
-    return this.#isRfc ? text : toRecord(this.cells(), this.#delimiter);
-  }
-
-  get text(): string {
-    return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", this.start, this.end);
-  }
-
-  /** All cells as they are written, their quotes resolved. */
-  cells(): string[] {
-    return Array.from({ length: this.count }, (_, at) => this.#cell(at * 3, this.#latin1));
-  }
-
-  /**
-   * The cells trimmed; '' for those that nobody wants.
-   *
-   * @param text the record's.
-   */
-  trimmed(text: string, wanted: readonly boolean[] | undefined): string[] {
-    // ASCII is cut out of the record's text, which is short: a cell that is kept keeps it too.
-    const latin1 = this.#isAscii ? text : this.#latin1;
-    const { count } = this;
-    const cells: string[] = new Array(count);
-    for (let at = 0; at < count; at += 1)
-      cells[at] = wanted === undefined || wanted[at] === true ? this.#trimmedCell(at * 3, latin1) : "";
-    return cells;
-  }
-
-  get #latin1(): string {
-    return this.#bytes.toString("latin1", this.start, this.end);
-  }
-
-  #trimmedCell(place: number, latin1: string): string {
-    const from = this.#bounds[place] ?? 0;
-    const to = this.#bounds[place + 1] ?? 0;
-    if (from === to) return "";
-    const cell = this.#cell(place, latin1);
-    const isTrimmed =
-      (this.#bounds[place + 2] ?? 0) < HIGH && (this.#bytes[from] ?? 0) > BLANK && (this.#bytes[to - 1] ?? 0) > BLANK;
-    return isTrimmed ? cell : cell.trim();
-  }
-
-  #cell(place: number, latin1: string): string {
-    const from = this.#bounds[place] ?? 0;
-    const to = this.#bounds[place + 1] ?? 0;
-    const marks = this.#bounds[place + 2] ?? 0;
-    const text =
-      marks < HIGH ? latin1.slice(from - this.start, to - this.start) : this.#bytes.toString("utf8", from, to);
-    if ((marks & ESCAPED) !== 0) return text.replace(/""|\\(["\\])/g, (_found, escaped: string = '"') => escaped);
-    return (marks & DOUBLED) !== 0 ? text.replaceAll('""', '"') : text;
+  /** Takes the record that ends at a place; undefined of a blank line. */
+  #recordTo(end: number): CsvRecord | undefined {
+    const { at: start, atLine: line } = this;
+    const dialect = this.#dialect;
+    const behind = this.#text.charCodeAt(end - 1) === CR ? end - 1 : end;
+    const hasQuotes = this.#quote < end;
+    const text = this.#bytes.toString(this.#encoding, start, behind);
+    const hasLineEnd = end < this.#text.length;
+    this.at = hasLineEnd ? end + 1 : end;
+    this.atLine += (hasLineEnd ? 1 : 0) + (hasQuotes ? lineEndsOf(text) : 0);
+    if (behind <= start) return undefined;
+    const found =
+      hasQuotes || text.includes("\r")
+        ? cellsOf(text, dialect)
+        : { cells: text.split(dialect.delimiter), fault: undefined };
+    // Behind a wrong quote, nothing says where a record ends.
+    const bordersKnown =
+      found.fault === undefined ||
+      (found.fault.kind === "return" && isRfc(dialect) && text.split('"').length % 2 === 1);
+    return { line, start, length: behind - start, text, cells: found.cells, fault: found.fault, bordersKnown };
   }
 }
 
-const BLANK = 0x20;
-const NO_BYTE = -1;
-/** Marks of a cell: it holds doubled quotes; escaped ones; more than ASCII. */
-const DOUBLED = 1;
-const ESCAPED = 2;
-const HIGH = 4;
+export const isRfc = (dialect: DeclaredDialect): boolean => dialect.escape === undefined && dialect.quotes !== "loose";
+
+/** @param quote the first of the record that begins at `start`. */
+function endOfQuoted(text: string, start: number, quote: number, dialect: CsvDialect): number {
+  const { delimiter } = dialect;
+  const escapeCode = dialect.escape?.charCodeAt(0);
+  const isLoose = dialect.quotes === "loose";
+  let isQuoted = false;
+  for (let at = quote; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === LF && !isQuoted) return at;
+    if (code === escapeCode && isQuoted) at += 1;
+    else if (code !== QUOTE) continue;
+    else if (!isLoose) isQuoted = !isQuoted;
+    else if (!isQuoted) isQuoted = at === start || delimiter.includes(text.charAt(at - 1));
+    else if (text[at + 1] === '"') at += 1;
+    else isQuoted = !endsCell(text, at + 1, delimiter);
+  }
+  return text.length;
+}
+
+/** Whether a cell ends before a place. */
+function endsCell(text: string, at: number, delimiter: string): boolean {
+  const next = text[at] ?? "\n";
+  return delimiter.includes(next) || next === "\n" || next === "\r";
+}
+
+/** @param text of a record, without its line end. */
+function cellsOf(text: string, dialect: CsvDialect): Cells {
+  const { delimiter } = dialect;
+  const cells: string[] = [];
+  const fault = (kind: RecordFault["kind"], at: number): Cells => ({
+    cells,
+    fault: { kind, column: cells.length, lineEnds: lineEndsOf(text.slice(0, at)) },
+  });
+  for (let at = 0; ; at += 1) {
+    if (text[at] === '"') {
+      const closing = closingQuote(text, at, dialect);
+      if (closing === -1) return fault("never-closed", at);
+      if ((text[closing + 1] ?? delimiter) !== delimiter) return fault("text-after", closing + 1);
+      cells.push(unescaped(text.slice(at + 1, closing), dialect));
+      at = closing + 1;
+    } else {
+      const end = placeOf(delimiter, text, at);
+      const cell = text.slice(at, end);
+      const wrong = cell.search(dialect.quotes === "loose" ? /\r/ : /["\r]/);
+      if (wrong !== -1) return fault(cell[wrong] === "\r" ? "return" : "bare", at + wrong);
+      cells.push(cell);
+      at = end;
+    }
+    if (at === text.length) return { cells, fault: undefined };
+  }
+}
+
+/** The quote that ends a quoted cell; -1 where none does. */
+function closingQuote(text: string, opening: number, dialect: CsvDialect): number {
+  for (let at = text.indexOf('"', opening + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    if (isEscaped(text, at, dialect)) continue;
+    if (text[at + 1] === '"') at += 1;
+    else if (dialect.quotes !== "loose" || endsCell(text, at + 1, dialect.delimiter)) return at;
+  }
+  return -1;
+}
+
+function isEscaped(text: string, at: number, dialect: CsvDialect): boolean {
+  let from = at;
+  while (from > 0 && text[from - 1] === dialect.escape) from -= 1;
+  return (at - from) % 2 === 1;
+}
+
+function unescaped(cell: string, dialect: CsvDialect): string {
+  if (dialect.escape !== undefined) return cell.replace(/""|\\(["\\])/g, (_found, escaped: string = '"') => escaped);
+  return cell.includes('"') ? cell.replaceAll('""', '"') : cell;
+}
+
+/** The place of a character, or the text's end. */
+function placeOf(character: string, text: string, from: number): number {
+  const at = text.indexOf(character, from);
+  return at === -1 ? text.length : at;
+}
+
+const lineEndsOf = (text: string): number => text.split("\n").length - 1;
 
 /** The cells of one record without its line end; undefined where a quote is wrong. */
 export function cellsOfRecord(record: string, delimiter: string): string[] | undefined {
-  const records = new CsvRecords(Buffer.from(record), 1, { delimiter }, true);
-  records.next();
-  return records.fault === undefined ? records.cells() : undefined;
+  const { cells, fault } = cellsOf(record, { delimiter });
+  return fault === undefined ? cells : undefined;
 }
 
-/** The record of RFC 4180 that holds the cells. */
-function toRecord(cells: readonly string[], code: number): string {
-  const delimiter = String.fromCharCode(code);
+/** The record of RFC 4180 that holds the cells: the one way of writing that whatever reads a row again knows. */
+export function toRecord(cells: readonly string[], delimiter: string): string {
   const written = cells.map((cell) =>
     cell.includes(delimiter) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
   );

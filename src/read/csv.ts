@@ -2,19 +2,26 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cellCountRow, faultRow, headerAgainRow, holdsRows } from "./csv-problems.ts";
-import { type CsvDialect, CsvRecords, DELIMITERS, type DeclaredDialect } from "./csv-records.ts";
+import {
+  type CsvDialect,
+  type CsvRecord,
+  CsvRecords,
+  DELIMITERS,
+  type DeclaredDialect,
+  isRfc,
+  toRecord,
+} from "./csv-records.ts";
+import { LF } from "./encoding.ts";
 import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
 import {
   CellsRow,
-  fitted,
+  MAX_ROW_BYTES,
   type Row,
   type RowParser,
   rowTooLong,
   type TableForm,
   type UnevenRows,
-  wholeCells,
 } from "./row.ts";
-import { LF, MAX_ROW_BYTES } from "./row-bytes.ts";
 
 export interface CsvOptions {
   /** One ASCII character, and not the quote; detected from the header when absent. */
@@ -45,7 +52,6 @@ export class CsvParser implements RowParser {
   /** What the header showed. */
   #table: Table | undefined;
   headerLine: number | undefined;
-  wanted: readonly boolean[] | undefined;
   #line = 1;
 
   constructor({ delimiter, headerLine = 1, dialect = {} }: CsvOptions = {}) {
@@ -81,7 +87,7 @@ export class CsvParser implements RowParser {
     if (this.#table !== undefined) at += this.#readRows(bytes.subarray(at), this.#table, isEnd, rows);
     // The last byte may be the CR of its line end.
     if (rows.length === 0 && bytes.length - at > MAX_ROW_BYTES + 1)
-      rows.push(rowTooLong(this.#line, bytes.subarray(at)));
+      rows.push(rowTooLong(this.#line, bytes.toString("utf8", at)));
     return at;
   }
 
@@ -95,13 +101,12 @@ export class CsvParser implements RowParser {
       this.#line += 1;
       at = end + 1;
     }
-    const records = new CsvRecords(bytes.subarray(at), this.#line, this.#dialectBy(","), isEnd);
-    while (records.next()) {
-      const text = records.raw.toString();
-      if (text.trim() === "" || this.#declaresDelimiter(text)) continue;
-      this.#line = records.line;
-      const from = at + records.start;
-      return from + this.#acceptHeader(bytes.subarray(from), this.#dialectBy(detectDelimiter(text)), isEnd, rows);
+    const records = new CsvRecords(bytes.subarray(at), this.#line, this.#dialectBy(DELIMITERS.join("")), isEnd);
+    for (let first = records.next(); first !== undefined; first = records.next()) {
+      if (first.text.trim() === "" || this.#declaresDelimiter(first.text)) continue;
+      this.#line = first.line;
+      const from = at + first.start;
+      return from + this.#acceptHeader(bytes.subarray(from), this.#dialectBy(detectDelimiter(first.text)), isEnd, rows);
     }
     this.#line = records.atLine;
     return at + records.at;
@@ -111,17 +116,16 @@ export class CsvParser implements RowParser {
     return { ...this.#dialect, delimiter: this.#delimiter ?? delimiter };
   }
 
-  /** Takes the record at the beginning of `bytes` for the header. */
+  /** Takes the record at the beginning of `bytes` for the header; gives the place where the rows begin. */
   #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean, rows: Row[]): number {
-    const record = new CsvRecords(bytes, this.#line, dialect, isEnd);
-    if (!record.next()) return 0;
-    const { raw, line, fault } = record;
+    const records = new CsvRecords(bytes, this.#line, dialect, isEnd);
+    const record = records.next();
+    if (record === undefined) return 0;
+    const { text, line, cells, fault } = record;
     const { delimiter } = dialect;
-    if (raw.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, raw));
-    else if (fault !== undefined)
-      rows.push(faultRow({ header: [], delimiter, dialect }, raw, line, { ...fault, bordersKnown: false }));
+    if (record.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, text));
+    else if (fault !== undefined) rows.push(faultRow({ header: [], delimiter, dialect }, text, line, fault, false));
     if (rows.length > 0) return 0;
-    const cells = record.cells();
     if (!this.#hasHeader) {
       const names = Array.from(cells.keys(), (at) => String(at + 1));
       this.#table = new Table(names, dialect, false);
@@ -129,8 +133,8 @@ export class CsvParser implements RowParser {
     }
     this.#table = new Table(cells, dialect);
     this.headerLine = line;
-    this.#line = record.atLine;
-    return record.at;
+    this.#line = records.atLine;
+    return records.at;
   }
 
   #declaresDelimiter(text: string): boolean {
@@ -143,9 +147,9 @@ export class CsvParser implements RowParser {
 
   #readRows(bytes: Buffer, table: Table, isEnd: boolean, rows: Row[]): number {
     const records = new CsvRecords(bytes, this.#line, table.dialect, isEnd);
-    while (records.next()) {
-      if (table.header.length > 1 && isBlankLine(records)) continue;
-      const row = table.rowOf(records, this.wanted);
+    for (let record = records.next(); record !== undefined; record = records.next()) {
+      if (table.header.length > 1 && isBlankLine(record)) continue;
+      const row = table.rowOf(record);
       rows.push(row);
       if (row.kind === "malformed" && !row.bordersKnown) return records.at;
     }
@@ -154,8 +158,8 @@ export class CsvParser implements RowParser {
   }
 }
 
-const isBlankLine = (records: CsvRecords): boolean =>
-  records.fault === undefined && records.count === 1 && records.cells()[0]?.trim() === "";
+const isBlankLine = ({ cells, fault }: CsvRecord): boolean =>
+  fault === undefined && cells.length === 1 && cells[0]?.trim() === "";
 
 /** A table whose header is known. */
 class Table implements TableForm {
@@ -178,24 +182,20 @@ class Table implements TableForm {
   }
 
   /** The row that a record is. */
-  rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
-    const { line, count, fault } = records;
-    if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes);
-    if (fault !== undefined) return faultRow(this, records.bytes, line, fault);
-    this.#padding ??= count - this.header.length;
-    if (count !== this.header.length && !this.#differsAtEnd(records))
-      return cellCountRow(this, records.bytes, line, records.cells());
-    const raw = records.text;
-    const text = records.asRfc(raw);
-    if (this.#names.has(fold(records.firstCell(raw)))) {
-      const order = this.#orderOfNames(wholeCells(text, this));
-      if (order !== undefined) return headerAgainRow(records.bytes, line, order);
-    }
-    const cells = this.isGuarded
-      ? wholeCells(text, this).map((cell) => cell.trim())
-      : fitted(records.trimmed(raw, wanted), this.header.length);
-    if (raw.includes("\n") && holdsRows(records.cells(), this.delimiter)) this.#noteUneven("hiding", line);
-    return new CellsRow(line, cells, text, this);
+  rowOf(record: CsvRecord): Row {
+    const { line, length, cells, fault, bordersKnown } = record;
+    const { header, delimiter, dialect } = this;
+    const text = fault !== undefined || isRfc(dialect) ? record.text : toRecord(cells, delimiter);
+    if (length > MAX_ROW_BYTES) return rowTooLong(line, text);
+    if (fault !== undefined) return faultRow(this, text, line, fault, bordersKnown);
+    this.#padding ??= cells.length - header.length;
+    if (cells.length !== header.length && !this.#differsAtEnd(cells, line))
+      return cellCountRow(this, text, line, cells);
+    const row = new CellsRow(line, cells, text, this);
+    const order = this.#names.has(fold(row.cells[0] ?? "")) ? this.#orderOfNames(row.cells) : undefined;
+    if (order !== undefined) return headerAgainRow(text, line, order);
+    if (text.includes("\n") && holdsRows(cells, delimiter)) this.#noteUneven("hiding", line);
+    return row;
   }
 
   /** Of cells that are the header once more, as files that were put together have it; behind another order, what follows stands under wrong columns. */
@@ -207,16 +207,16 @@ class Table implements TableForm {
   }
 
   /** Whether all cells that the row has more than the header are empty, or the one that it has less has no name. */
-  #differsAtEnd(records: CsvRecords): boolean {
+  #differsAtEnd(written: readonly string[], line: number): boolean {
     const { header } = this;
     const columns = header.length;
-    const cells = records.cells().map((cell) => cell.trim());
+    const cells = written.map((cell) => cell.trim());
     const isPadded = cells.length > columns && cells.slice(columns).every((cell) => cell === "");
     // Where not all rows are padded alike, 12,50 without quotes before an empty last cell looks the same.
     const isLonger = isPadded && (cells.length - columns === this.#padding || !this.#splitsNumber(cells));
     const isShorter = cells.length === columns - 1 && header[columns - 1]?.trim() === "";
     if (!isLonger && !isShorter) return false;
-    this.#noteUneven(isLonger ? "longer" : "shorter", records.line);
+    this.#noteUneven(isLonger ? "longer" : "shorter", line);
     return true;
   }
 

@@ -1,7 +1,15 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { EMPTY, lineEndsIn } from "./row-bytes.ts";
+
+export const LF = 10;
+export const EMPTY: Buffer = Buffer.alloc(0);
+
+export function lineEndsIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
+  return count;
+}
 
 /** The canonical name of an encoding label such as `latin1`. Throws a usage failure for an unknown one. */
 export function resolveEncoding(label: string): string {

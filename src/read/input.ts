@@ -2,15 +2,20 @@
 
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import type { CsvOptions } from "./csv.ts";
-import { bomEncoding, decodeForMessage, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
+import { bomEncoding, decodeForMessage, EMPTY, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
 import { FORMATS, firstNames, formatOf } from "./formats.ts";
-import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
+import {
+  type ByteSource,
+  type BytesOptions,
+  type InputFile,
+  type InputFormat,
+  openBytes,
+  shownName,
+} from "./input-file.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
 import { showRejects } from "./rejects-columns.ts";
 import { type Row, type RowParser, RowReader, type UnevenRows } from "./row.ts";
-import { EMPTY } from "./row-bytes.ts";
 
 /** Few, so that what a row leaves is garbage before V8 looks: what still lives then is copied. */
 const ROWS_PER_BATCH = 200;
@@ -104,11 +109,6 @@ export class Input implements AsyncDisposable {
 
   get unevenRows(): readonly UnevenRows[] {
     return this.#parser.unevenRows ?? [];
-  }
-
-  /** Which columns become cells from now on; all where it is undefined. */
-  set wanted(columns: readonly boolean[] | undefined) {
-    this.#parser.wanted = columns;
   }
 
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */

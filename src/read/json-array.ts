@@ -1,9 +1,9 @@
 import { JSON_BYTES, stringEnd } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { CUT_OFF, toObjectRow } from "./json-row.ts";
-import { malformed, type Row, type RowParser, rowTooLong } from "./row.ts";
-import { EMPTY, LF, lineEndsIn, MAX_ROW_BYTES } from "./row-bytes.ts";
+import { LF, lineEndsIn } from "./encoding.ts";
+import { CUT_OFF, toObjectRow } from "./ndjson.ts";
+import { MAX_ROW_BYTES, malformed, type Row, type RowParser, rowTooLong } from "./row.ts";
 
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
 
@@ -82,7 +82,7 @@ export class JsonArrayParser implements RowParser {
     const end = endOfItem(bytes, at);
     const item = withoutBlanks(bytes.subarray(at, end));
     if (item.length > MAX_ROW_BYTES) {
-      rows.push(rowTooLong(this.#items, item));
+      rows.push(rowTooLong(this.#items, item.toString()));
       return undefined;
     }
     if (end === undefined && !isEnd) return undefined;
@@ -118,7 +118,7 @@ export class JsonArrayParser implements RowParser {
 
   /** Nothing is read behind that. */
   #fail(rows: Row[], message: string, hint: string): void {
-    rows.push(malformed(this.#items, EMPTY, false, { rule: "json-invalid", message, hint }));
+    rows.push(malformed(this.#items, "", false, { rule: "json-invalid", message, hint }));
   }
 
   /** @param isOfLines another object follows the first. */

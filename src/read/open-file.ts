@@ -6,9 +6,7 @@ import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
 import { isatty, ReadStream as TerminalStream } from "node:tty";
 import { promisify } from "node:util";
-import { errorCode, Failure } from "../failure.ts";
-import { shownName } from "./input-file.ts";
-import { EMPTY } from "./row-bytes.ts";
+import { errorCode } from "../failure.ts";
 
 const [openFd, closeFd, fstatFd] = [promisify(open), promisify(close), promisify(fstat)];
 
@@ -20,8 +18,8 @@ export interface OpenedFile extends AsyncDisposable {
   readonly blocks: AsyncGenerator<Buffer, void>;
   /** Size as stored; 0 where that is not known, as for a pipe. */
   readonly size: number;
-  /** Where it is a file. */
-  readonly watched: Watched | undefined;
+  /** How it differs from what was opened; undefined where it does not, or is no file that can be looked at again. */
+  readonly change: () => Promise<string | undefined>;
 }
 
 /**
@@ -34,8 +32,8 @@ export async function openFile(path: string, signal?: AbortSignal): Promise<Open
   try {
     const found = await fstatFd(fd, { bigint: true });
     if (found.isDirectory()) throw Object.assign(new Error("EISDIR: is a directory"), { code: "EISDIR" });
-    const watched = found.isFile() ? { before: found, look: () => statAt(path) } : undefined;
-    return opened(streamOf(fd, found, path), signal, watched, Number(found.size));
+    const change = changeOf(found, () => statAt(path));
+    return opened(streamOf(fd, found, path), signal, change, Number(found.size));
   } catch (cause) {
     await closeFd(fd);
     throw cause;
@@ -52,26 +50,27 @@ function streamOf(fd: number, found: BigIntStats, path: string): Readable {
 /** What comes from an open stream, such as standard input. */
 export async function openStream(stream: Readable, signal?: AbortSignal): Promise<OpenedFile> {
   signal?.throwIfAborted();
-  return opened(stream, signal, await watchedBehind(stream));
-}
-
-/** The file that a shell opened as standard input. */
-async function watchedBehind(stream: Readable): Promise<Watched | undefined> {
-  if (!(stream instanceof ReadStream) || !("fd" in stream) || typeof stream.fd !== "number") return undefined;
+  // A shell opened the file of standard input.
+  if (!(stream instanceof ReadStream) || !("fd" in stream) || typeof stream.fd !== "number")
+    return opened(stream, signal);
   const { fd } = stream;
   const look = () => fstatFd(fd, { bigint: true });
-  const before = await look();
-  return before.isFile() ? { before, look } : undefined;
+  return opened(stream, signal, changeOf(await look(), look));
 }
 
-function opened(stream: Readable, signal: AbortSignal | undefined, watched: Watched | undefined, size = 0): OpenedFile {
+function opened(
+  stream: Readable,
+  signal: AbortSignal | undefined,
+  change: OpenedFile["change"] = async () => undefined,
+  size = 0,
+): OpenedFile {
   if (signal !== undefined) addAbortSignal(signal, stream);
   stream.on("error", () => {}); // whoever reads the blocks gets it
   const blocks = blocksOf(stream, signal);
   return {
     blocks,
     size,
-    watched,
+    change,
     async [Symbol.asyncDispose]() {
       // Behind a read in flight, which would be one of whatever file is opened next and is given the same number.
       await blocks.return();
@@ -81,14 +80,14 @@ function opened(stream: Readable, signal: AbortSignal | undefined, watched: Watc
 }
 
 async function* blocksOf(stream: Readable, signal: AbortSignal | undefined): AsyncGenerator<Buffer, void> {
-  let gathered: Buffer = EMPTY;
+  let gathered: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of stream as AsyncIterable<Buffer | string>) {
       const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
       gathered = gathered.length === 0 ? bytes : Buffer.concat([gathered, bytes]);
       if (gathered.length < LEAST_BLOCK_BYTES) continue;
       yield gathered;
-      gathered = EMPTY;
+      gathered = Buffer.alloc(0);
     }
   } catch (cause) {
     signal?.throwIfAborted();
@@ -106,44 +105,17 @@ async function statAt(path: string): Promise<BigIntStats | undefined> {
   }
 }
 
-/** A file that can be looked at again. Pipes and devices can't. */
-interface Watched {
-  /** As it was when it was opened. */
-  readonly before: BigIntStats;
-  /** As it is now; undefined when it is gone. */
-  readonly look: () => Promise<BigIntStats | undefined>;
-}
-
-/**
- * One that others still write to would be read in part, and its last row cut.
- *
- * @throws Failure `usage` when the file is not as it was when it was opened.
- */
-export async function refuseChanged(file: { readonly name: string }, { watched }: OpenedFile): Promise<void> {
-  const change = watched && changeOf(watched.before, await watched.look());
-  if (change === undefined) return;
-  throw new Failure("usage", `${shownName(file)} is still being written: ${change}. None of it is used.`, {
-    hint: "Run the command again when the export is done. To avoid this, write exports under another name and rename them once they are complete.",
-  });
-}
-
-/**
- * @param size of the file when it was opened; 0 where that is not known.
- * @throws Failure `usage` when fewer bytes came of it, though nobody changed it: a file system may fail to say that it failed.
- */
-export function refuseEarlyEnd(file: { readonly name: string }, size: number, bytesRead: number): void {
-  if (bytesRead >= size) return;
-  throw new Failure("usage", `${shownName(file)} ended after ${bytesRead} of its ${size} bytes. None of it is used.`, {
-    hint: "Run the command again. If it says the same, look at the file system that the file is on, or copy the file elsewhere.",
-  });
-}
-
-function changeOf(before: BigIntStats, now: BigIntStats | undefined): string | undefined {
-  if (now === undefined) return "it was removed while it was read";
-  if (now.dev !== before.dev || now.ino !== before.ino) return "it was replaced while it was read";
-  if (now.size !== before.size)
-    return `it ${now.size > before.size ? "grew" : "shrank"} from ${before.size} to ${now.size} bytes while it was read`;
-  // A file of a virtual file system has size 0, and the time of the look.
-  if (now.mtimeNs !== before.mtimeNs && now.size > 0n) return "it was changed while it was read";
-  return undefined;
+/** @param look gives a file as it is now; undefined when it is gone. */
+function changeOf(before: BigIntStats, look: () => Promise<BigIntStats | undefined>): OpenedFile["change"] {
+  return async () => {
+    if (!before.isFile()) return undefined;
+    const now = await look();
+    if (now === undefined) return "it was removed while it was read";
+    if (now.dev !== before.dev || now.ino !== before.ino) return "it was replaced while it was read";
+    if (now.size !== before.size)
+      return `it ${now.size > before.size ? "grew" : "shrank"} from ${before.size} to ${now.size} bytes while it was read`;
+    // A file of a virtual file system has size 0, and the time of the look.
+    if (now.mtimeNs !== before.mtimeNs && now.size > 0n) return "it was changed while it was read";
+    return undefined;
+  };
 }

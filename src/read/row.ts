@@ -4,9 +4,8 @@ import { parseJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { ReaderRule } from "../rules.ts";
 import { cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
-import { completeLength } from "./encoding.ts";
+import { completeLength, EMPTY, lineEndsIn } from "./encoding.ts";
 import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
-import { EMPTY, lineEndsIn } from "./row-bytes.ts";
 
 /** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
 export type Row = CellsRow | ObjectRow | MalformedRow;
@@ -21,30 +20,37 @@ export interface TableForm {
   readonly isGuarded?: boolean;
 }
 
-/** A row of a table. */
+/** A row of a table, with as many cells as its header. */
 export class CellsRow {
   readonly kind = "cells";
   readonly line: number;
-  /** Trimmed; '' for columns that nobody wants. */
+  /** Trimmed. */
   readonly cells: readonly string[];
-  /** The record as it stands in the file, without its line end. */
+  /** The record as RFC 4180 has it, without its line end. */
   readonly text: string;
-  readonly #table: TableForm;
+  readonly #written: readonly string[];
 
-  constructor(line: number, cells: readonly string[], text: string, table: TableForm) {
+  /** @param cells those of `text`, quotes resolved. The row may end in a delimiter more, or in one less, than its header. */
+  constructor(
+    line: number,
+    cells: readonly string[],
+    text: string,
+    { header, isGuarded }: Pick<TableForm, "header" | "isGuarded">,
+  ) {
+    const fitted = cells.length === header.length ? cells : header.map((_name, at) => cells[at] ?? "");
+    this.#written = isGuarded === true ? fitted.map(unguardCell) : fitted;
+    this.cells = this.#written.map((cell) => cell.trim());
     this.line = line;
-    this.cells = cells;
     this.text = text;
-    this.#table = table;
   }
 
-  /** All cells as they are written, quotes resolved. They are read again. */
+  /** Its cells as they are written, quotes resolved, without the marks of `safeCsv`. */
   whole(): readonly string[] {
-    return wholeCells(this.text, this.#table);
+    return this.#written;
   }
 
   get isBlank(): boolean {
-    return this.cells.every((cell) => cell === "") && this.whole().every((cell) => cell.trim() === "");
+    return this.cells.every((cell) => cell === "");
   }
 }
 
@@ -70,21 +76,6 @@ interface MalformedRow {
   readonly cells?: readonly string[];
 }
 
-/** The cells of a record that was read as a row before, without the marks of `safeCsv`. */
-export function wholeCells(record: string, { delimiter, header, isGuarded }: TableForm): readonly string[] {
-  const cells = cellsOfRecord(record, delimiter);
-  if (cells === undefined) throw new Error("no quote of a row is wrong");
-  fitted(cells, header.length);
-  return isGuarded === true ? cells.map(unguardCell) : cells;
-}
-
-/** As many cells as there are columns: a row may end in a delimiter more, or in one less, than its header. */
-export function fitted(cells: string[], columns: number): string[] {
-  while (cells.length < columns) cells.push("");
-  cells.length = columns;
-  return cells;
-}
-
 /** What the plan and the ledger keep of a row: its text. A line end, with which no row begins, marks one that can't be read. */
 export const keptText = ({ kind, text }: Pick<Row, "kind" | "text">): string =>
   kind === "malformed" ? `\n${text}` : text;
@@ -98,13 +89,9 @@ export function keptRow(
   if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), problems: [], bordersKnown: true };
   if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
   const { header, delimiter = "," } = of;
-  const table = { header, delimiter, isGuarded: header.includes(GUARDED_COLUMN) };
-  return new CellsRow(
-    line,
-    wholeCells(kept, table).map((cell) => cell.trim()),
-    kept,
-    table,
-  );
+  const cells = cellsOfRecord(kept, delimiter);
+  if (cells === undefined) throw new Error("no quote of a row is wrong");
+  return new CellsRow(line, cells, kept, { header, isGuarded: header.includes(GUARDED_COLUMN) });
 }
 
 /** Reads the rows of one format. After a malformed row whose borders are not known nothing more comes. */
@@ -127,8 +114,6 @@ export interface RowParser {
   readonly delimiter?: string | undefined;
   /** Of a table: rows that were read although they may be read wrongly. */
   readonly unevenRows?: readonly UnevenRows[];
-  /** Which columns of a table become cells; all where it is undefined. */
-  wanted?: readonly boolean[] | undefined;
 }
 
 /**
@@ -172,14 +157,18 @@ export interface UnevenRows {
   readonly firstLine: number;
 }
 
+/** A row or line longer than this (1 MiB, in UTF-8) is a problem instead of a row. */
+export const MAX_ROW_BYTES = 1024 * 1024;
+
 /** As much of a malformed row is kept, for reports and the rejects file. */
 export const MAX_RAW_BYTES = 64 * 1024;
 
-/** The bytes as text, at most the first 64 KiB of them. */
-export function rawText(bytes: Buffer): string {
-  if (bytes.length <= MAX_RAW_BYTES) return bytes.toString();
-  const head = bytes.subarray(0, MAX_RAW_BYTES);
-  return head.toString("utf8", 0, completeLength(head));
+/** At most the first 64 KiB of a text. */
+export function rawText(text: string): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= MAX_RAW_BYTES
+    ? text
+    : bytes.toString("utf8", 0, completeLength(bytes.subarray(0, MAX_RAW_BYTES)));
 }
 
 interface ReaderProblem extends Problem {
@@ -187,21 +176,27 @@ interface ReaderProblem extends Problem {
 }
 
 /**
- * @param bytes those of the row, as far as it was read.
+ * @param text of the row, as far as it was read.
  * @param cells of a row that has fewer than the header.
  */
 export function malformed(
   line: number,
-  bytes: Buffer,
+  text: string,
   bordersKnown: boolean,
   problem: ReaderProblem,
   cells?: readonly string[],
 ): Row {
-  const text = rawText(bytes);
-  return { kind: "malformed", line, text, problems: [problem], bordersKnown, ...(cells !== undefined && { cells }) };
+  return {
+    kind: "malformed",
+    line,
+    text: rawText(text),
+    problems: [problem],
+    bordersKnown,
+    ...(cells !== undefined && { cells }),
+  };
 }
 
-export function rowTooLong(line: number, head: Buffer, bordersKnown = false): Row {
+export function rowTooLong(line: number, head: string, bordersKnown = false): Row {
   return malformed(line, head, bordersKnown, {
     rule: "row-too-long",
     message: `The row is longer than 1 MiB${bordersKnown ? "" : "; nothing after its beginning was read"}.`,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseJson, parseVerbatim, surveyJson } from "../../../src/actions/json.ts";
 import type { Problem } from "../../../src/actions/problem.ts";
-import { toObjectRow } from "../../../src/read/json-row.ts";
+import { toObjectRow } from "../../../src/read/ndjson.ts";
 import { severityIn, severityTable } from "../../../src/rules.ts";
 import { checkItem } from "../check/check-item.ts";
 import { createMapper } from "../map/shown.ts";

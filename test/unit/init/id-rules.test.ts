@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { tableOfObjects } from "../../../src/init/json-table.ts";
+import { tableOfObjects } from "../../../src/init/samples.ts";
 import { tableOf } from "../map/samples.ts";
 import { bodyOf, ruleOf } from "./configs.ts";
 

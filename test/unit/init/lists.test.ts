@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { tableOfObjects } from "../../../src/init/json-table.ts";
+import { tableOfObjects } from "../../../src/init/samples.ts";
 import { bodyOf, load, ruleOf } from "./configs.ts";
 
 function linesOf(...values: readonly object[]): readonly string[] {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { widePattern, withoutOverlap } from "../../../src/init/match-patterns.ts";
+import { widePattern, withoutOverlap } from "../../../src/init/guess.ts";
 import { selectSource } from "../../../src/map/select-source.ts";
 
 const patternsOf = (...fileNames: readonly string[]) =>

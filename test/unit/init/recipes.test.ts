@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
-import { readRecipes } from "../../../src/init/recipes.ts";
+import { readRecipes } from "../../../src/init/from-recipe.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
 
 const RECIPES = readRecipes();

@@ -4,8 +4,7 @@ import { CellsRow, type Row } from "../../../src/read/row.ts";
 /** A row of a table as it is read: the text that `values` make, each in quotes. */
 export function cellsRow(line: number, values: readonly string[]): CellsRow {
   const text = values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",");
-  const trimmed = values.map((value) => value.trim());
-  return new CellsRow(line, trimmed, text, { header: values, delimiter: "," });
+  return new CellsRow(line, values, text, { header: values });
 }
 
 /** One in line 2. */

@@ -1,10 +1,10 @@
-/** Mappers as a thread has them: made of data that was copied, given the cells they want; their drafts shown as actions. */
+/** Mappers as a thread has them: made of data that was copied; their drafts shown as actions. */
 
 import type { Action } from "../../../src/actions/actions.ts";
 import { itemOf } from "../../../src/actions/draft.ts";
 import { createMapper as createDrafting, type MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { Mapped as Drafted } from "../../../src/map/mapper.ts";
-import { CellsRow, type Row } from "../../../src/read/row.ts";
+import type { Row } from "../../../src/read/row.ts";
 
 type Given = Extract<Drafted, { kind: "actions" }>;
 type Invalid = Extract<Drafted, { kind: "invalid" }>;
@@ -22,18 +22,10 @@ export function createMapper(options: MapperOptions) {
     get understanding() {
       return mapper.understanding;
     },
-    map: (row: Row): Mapped => shown(mapper.map(withWanted(row, mapper.wanted))),
+    map: (row: Row): Mapped => shown(mapper.map(row)),
     retract: () => mapper.retract?.(),
     problemsOfFile: () => mapper.problemsOfFile?.() ?? [],
   };
-}
-
-/** The row as a reader gives it that knows which columns are wanted. */
-function withWanted(row: Row, wanted: readonly boolean[] | undefined): Row {
-  if (row.kind !== "cells" || wanted === undefined) return row;
-  const cells = row.cells.map((cell, at) => (wanted[at] === true ? cell : ""));
-  const table = { header: cells, delimiter: "," }; // as rows.ts makes them
-  return new CellsRow(row.line, cells, row.text, table);
 }
 
 function shown(mapped: Drafted): Mapped {

@@ -2,10 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ExactNumber, exactNumber } from "../../../src/actions/exact-number.ts";
 import { JsonArrayParser } from "../../../src/read/json-array.ts";
-import { findJsonFault, invalidJson } from "../../../src/read/json-row.ts";
-import { NdjsonParser } from "../../../src/read/ndjson.ts";
-import { MAX_RAW_BYTES, type RowParser } from "../../../src/read/row.ts";
-import { MAX_ROW_BYTES } from "../../../src/read/row-bytes.ts";
+import { findJsonFault, invalidJson, NdjsonParser } from "../../../src/read/ndjson.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/read/row.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
 /** Reads a text in one block and in small ones, which must make no difference. */
