@@ -122,6 +122,8 @@ function inWords({ args, exitCode, stdout, stderr }: Ended, { folder }: Workplac
   return reported
     .join("\n")
     .replaceAll(folder, "FOLDER")
+    // What takes long shows a line each half minute.
+    .replaceAll(/^(?:checking|comparing) .*\n/gm, "")
     .replaceAll(/(?<=Zstandard-compressed) \([^)]*\)/g, "");
 }
 
