@@ -14,15 +14,15 @@ test("resume sends nothing where it can't read what earlier answers gave", LONG,
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
   await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"));
   using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
-  const [whole] = ledger.prepare("SELECT origins FROM bodies WHERE chunk = 1").all();
-  ledger.exec("UPDATE bodies SET origins = x'00' WHERE chunk = 1");
+  const [whole] = ledger.prepare("SELECT outcomes FROM bodies WHERE chunk = 1").all();
+  ledger.exec("UPDATE bodies SET outcomes = '[' WHERE chunk = 1");
   const before = processedCount(rig);
 
   expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(1);
   expect(processedCount(rig)).toBe(before);
   expect(ledger.prepare("SELECT state FROM chunks WHERE chunk = 2").all()).toEqual([{ state: "planned" }]);
 
-  ledger.prepare("UPDATE bodies SET origins = ? WHERE chunk = 1").run(whole?.origins ?? null);
+  ledger.prepare("UPDATE bodies SET outcomes = ? WHERE chunk = 1").run(whole?.outcomes ?? null);
   expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
   await expectAllShown(rig, rig.placed);
 });
