@@ -10,7 +10,7 @@ test.each([2, 3, 4, 5])("a kill between the halves of a chunk that was too large
   const rig = await salesRig(40);
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 413, on: { itemsOver: 5, from: 2 } }] });
   const command = rig.stream("TICKETS_CHUNK_SIZE=20");
-  await dies(rig, command, "intended", time);
+  await dies(rig, command, "answered", time);
   for (let starts = 0; starts < 4 && (await rig.run(command)).exitCode === 6; starts += 1) {
     await settleByTruth(rig, rig.placed);
   }
