@@ -118,11 +118,10 @@ function inWords({ args, exitCode, stdout, stderr }: Ended, { folder }: Workplac
     "--- stdout",
     shortened(stdout),
   ];
-  // Node's word for damage depends on how its reads fall.
+  // What takes long shows a line each half minute; Node's word for damage depends on how its reads fall.
   return reported
     .join("\n")
     .replaceAll(folder, "FOLDER")
-    // What takes long shows a line each half minute.
     .replaceAll(/^(?:checking|comparing) .*\n/gm, "")
     .replaceAll(/(?<=Zstandard-compressed) \([^)]*\)/g, "");
 }
