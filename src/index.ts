@@ -18,10 +18,9 @@ export {
   stream,
   validate,
 } from "./library.ts";
-export type { CheckedInput, Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
-export type { RunDetails, RunStatus } from "./run/runs.ts";
+export type { CheckedInput, Progress, RunEvent, WorkUnderWay } from "./run/context.ts";
+export type { RunDetails, RunStatus, Status } from "./run/runs.ts";
 export type { SettleResult } from "./run/settle.ts";
-export type { Status } from "./run/status.ts";
 export type { StreamResult } from "./run/stream.ts";
 export type { RunEnd, Summary } from "./run/summary.ts";
 export type { PlannedInput } from "./run/validate.ts";

@@ -2,16 +2,13 @@
 
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
-import type { RunContext } from "./run/context.ts";
-import { sandboxStatePath } from "./run/ledger-of.ts";
-import { knownLedgerOf } from "./run/lost-ledger.ts";
-import type { CheckedInput, Progress } from "./run/progress.ts";
-import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
-import { detailsOf, namedRun, type RunDetails } from "./run/runs.ts";
+import { type ResumeSettings, resume as resumeRun } from "./run/carry-out.ts";
+import type { CheckedInput, Progress, RunContext } from "./run/context.ts";
+import { knownLedgerOf, sandboxStatePath } from "./run/open.ts";
+import { detailsOf, namedRun, type RunDetails, type Status, status as statusOf } from "./run/runs.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
-import { type Status, status as statusOf } from "./run/status.ts";
-import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
+import { type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
 import type { RunEnd } from "./run/summary.ts";
 import { type InputOptions, type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
@@ -38,37 +35,10 @@ export interface Surroundings {
   readonly progress?: Partial<Progress>;
 }
 
-/** Milliseconds to wait while another process holds the ledger. Default: 0. */
-interface Patience {
-  readonly waitLock?: number;
-}
-
 export interface CheckOptions extends Surroundings, InputOptions, Pick<PlanSettings, "onRow"> {}
-
-export interface StreamOptions
-  extends Surroundings,
-    Patience,
-    InputOptions,
-    Pick<StreamSettings, "output" | "maxDuration" | "confirm" | "newLedger" | "reason"> {
-  /** Do everything but send. */
-  readonly dryRun?: boolean;
-  /** `resend`: send once more what was accepted before. `adopt`: record the rows as already sent, and send nothing. Default: `judge`. */
-  readonly mode?: StreamSettings["mode"];
-  /** Leave the sending to workers. */
-  readonly publishes?: boolean;
-  /** Set a file aside that is in the way of the promises. */
-  readonly moveAside?: boolean;
-}
-
-export interface ResumeOptions extends Surroundings, Patience, Partial<Pick<ResumeSettings, "run" | "maxDuration">> {}
-
-export interface SettleOptions
-  extends Surroundings,
-    Patience,
-    Partial<Pick<SettleSettings, "run" | "chunk" | "first" | "reason" | "confirmClose">> {
-  /** Without one, the result only shows what needs a decision. */
-  readonly decision?: SettleSettings["decision"];
-}
+export interface StreamOptions extends Surroundings, Omit<StreamSettings, "settings"> {}
+export interface ResumeOptions extends Surroundings, Omit<ResumeSettings, "environment"> {}
+export interface SettleOptions extends Surroundings, Omit<SettleSettings, "environment"> {}
 
 /**
  * Checks an input, and with an `environment` also against what that one was sent.
@@ -95,26 +65,21 @@ export async function plan(options: CheckOptions): Promise<PlannedInput> {
 export async function stream(options: StreamOptions): Promise<StreamResult> {
   const context = contextOf(options);
   const settings = await loadSettings(context, choiceOf(options));
-  const { mode = "judge", moveAside = false, waitLock = 0 } = options;
-  const output = options.output ?? settings.environment.output;
-  const carryOut = options.dryRun === true ? dryRun : streamInput;
-  return carryOut(context, { ...options, settings, output, mode, moveAside, waitLock });
+  return streamInput(context, { ...options, settings, output: options.output ?? settings.environment.output });
 }
 
 /** Goes on with a run; undefined where nothing is left to send. */
 export async function resume(options: ResumeOptions = {}): Promise<RunEnd | undefined> {
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options));
-  const { run, maxDuration, waitLock = 0 } = options;
-  return resumeRun(context, { run, maxDuration, environment, waitLock });
+  return resumeRun(context, { ...options, environment });
 }
 
 /** Says what became of chunks in doubt, or closes a run; undefined where `confirmClose` was answered with no. */
 export async function settle(options: SettleOptions): Promise<SettleResult | undefined> {
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options), "any");
-  const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
-  return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock });
+  return settleRun(context, { ...options, environment });
 }
 
 /** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */

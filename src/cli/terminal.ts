@@ -5,7 +5,7 @@ import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import { columnsOf, wrapLines } from "../commands/layout.ts";
 import type { LogEvent, Messages, Reporter } from "../commands/reporter.ts";
-import type { WorkUnderWay } from "../run/progress.ts";
+import type { WorkUnderWay } from "../run/context.ts";
 import { cleanLines, cleanText, count, durationText, escapeUnseen, number } from "../text.ts";
 import type { LogFile, LogLevel, Place } from "./log-file.ts";
 

@@ -4,11 +4,10 @@ import type { Writable } from "node:stream";
 import type { ActionName } from "../actions/actions.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Allowance, Order } from "../plan/plan.ts";
-import type { RunContext } from "../run/context.ts";
-import type { CheckedInput } from "../run/progress.ts";
+import type { UnderstoodInput } from "../plan/rows.ts";
+import type { CheckedInput, RunContext } from "../run/context.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
-import type { UnderstoodInput } from "../run/understood.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Flags without a value. */

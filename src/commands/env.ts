@@ -4,23 +4,23 @@ import { dirname } from "node:path";
 import type { Config } from "../config/config.ts";
 import { describeKeySource, describeProgram, displayOrigin, listEnvironments } from "../config/declared.ts";
 import { type Environment, resolveEnvironment } from "../config/environment.ts";
-import { keyPresence } from "../config/key.ts";
+import { conflictOf, keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
+import { keepTrust } from "../config/trust.ts";
 import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { ServerFacts } from "../ledger/ledger.ts";
 import type { RunContext } from "../run/context.ts";
-import { findLedgerOf, LOCK } from "../run/ledger-of.ts";
-import { defaultOutput } from "../run/outputs.ts";
-import { connectorTo, openService } from "../run/session.ts";
-import { configOf, conflictOf, trustConfig as trust } from "../run/settings.ts";
+import { connectorTo, findLedgerOf, LOCK, openService } from "../run/open.ts";
+import { configOf } from "../run/settings.ts";
 import { describe } from "../send/answer.ts";
 import { pathOf } from "../send/ask-statuses.ts";
 import type { Exchange } from "../send/exchange.ts";
 import { proxyOf } from "../send/proxy.ts";
 import { readStatus } from "../send/status-answer.ts";
 import { cleanText, displayPath } from "../text.ts";
+import { defaultOutput } from "../write/promises.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
 import { describeHolding, localTimes } from "./describe.ts";
@@ -74,7 +74,7 @@ async function lookAt(
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     return { problem: cause };
   }
-  const conflict = await conflictOf(context, config, environment);
+  const conflict = await conflictOf(config, environment, env, context.stop);
   const ledger = await ledgerStateOf(environment).catch((cause: unknown) => {
     // The rest is worth showing even if the database can't be reached.
     if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
@@ -190,10 +190,22 @@ function valueText(value: unknown): string {
   return cleanText(String(value), 500);
 }
 
-/** `tickets env --trust` */
-export async function trustConfig(options: Options<"config">, context: Context): Promise<number> {
-  const { cwd, reporter } = context;
-  const { file, isTrusted, needsTrust } = await trust(context, options.config);
+/** `tickets env --trust`: trusts the config of the working directory as it is now. */
+export async function trustConfig({ config }: Options<"config">, context: Context): Promise<number> {
+  const { cwd, env, reporter } = context;
+  if (config !== undefined || env.TICKETS_CONFIG)
+    throw new Failure(
+      "usage",
+      "A config named with --config or TICKETS_CONFIG counts as trusted; --trust is for the one in the working directory.",
+      { hint: "Leave --config and TICKETS_CONFIG out." },
+    );
+  const { found } = await configOf(context, { isTrusting: true });
+  if (found === undefined)
+    throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`, {
+      hint: "Run the command in the folder that holds it.",
+    });
+  await keepTrust(found.file, found.digest, env);
+  const { file, isTrusted, needsTrust } = found;
   reporter.info(
     `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "Nothing in it needs trust." : "It may use:"}`,
   );

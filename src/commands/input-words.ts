@@ -1,9 +1,10 @@
 /** The words of an input: how it is read, what was found in it, what is new of it, and why nothing of it is sent. */
 
 import { isFieldName } from "../actions/fields.ts";
-import type { CheckedInput, RunEvent } from "../run/progress.ts";
+import { allMarksOf, marksOf, publicOf } from "../plan/public-values.ts";
+import type { UnderstoodInput } from "../plan/rows.ts";
+import type { CheckedInput, RunEvent } from "../run/context.ts";
 import type { Summary } from "../run/summary.ts";
-import { allMarksOf, marksOf, publicOf, type UnderstoodInput } from "../run/understood.ts";
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
 import { describeBack, describeRows } from "./describe.ts";

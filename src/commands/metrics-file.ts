@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { replaceFile } from "../disk/files.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Invocation } from "../ledger/ledger.ts";
-import { endedAt, isUnfinished, type Status } from "../run/status.ts";
+import { endedAt, isUnfinished, type Status } from "../run/runs.ts";
 import { cleanText } from "../text.ts";
 
 /** Numbers about an environment. They come from its ledger, so a bad night does not lose the good ones. */

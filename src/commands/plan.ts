@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/progress.ts";
+import type { CheckedInput } from "../run/context.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";

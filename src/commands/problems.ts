@@ -5,7 +5,7 @@ import type { HeldFor } from "../plan/held.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Tally } from "../plan/problems.ts";
 import { placeText } from "../read/file-names.ts";
-import type { CheckedInput } from "../run/progress.ts";
+import type { CheckedInput } from "../run/context.ts";
 import { andMore, cleanText, count, masked, number } from "../text.ts";
 import type { Messages } from "./reporter.ts";
 

@@ -2,8 +2,7 @@
 
 import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { knownLedgerOf } from "../run/lost-ledger.ts";
-import { openSession } from "../run/session.ts";
+import { knownLedgerOf, openEnvironment } from "../run/open.ts";
 import { count } from "../text.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
@@ -16,8 +15,8 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
   {
     await using _ = await knownLedgerOf(environment, cwd);
   }
-  await using session = await openSession(core, environment, { command: "tickets prune", waitLock });
-  const { ledger } = session;
+  await using opened = await openEnvironment(core, environment, { command: "tickets prune", waitLock });
+  const { ledger } = opened;
   const bytesBefore = await ledger.bytes();
   const chunks = await ledger.prune(new Date(Date.now() - olderThan).toISOString());
   const bytesAfter = await ledger.bytes();

@@ -1,11 +1,12 @@
 /** The sections of a report, the most urgent first. A section without content is left out. */
 
 import type { Run } from "../ledger/ledger.ts";
+import type { UnderstoodInput } from "../plan/rows.ts";
 import { placeText } from "../read/file-names.ts";
-import type { CheckedInput } from "../run/progress.ts";
-import type { EventCount, RunFigures } from "../run/report.ts";
-import type { UnderstoodInput } from "../run/understood.ts";
+import type { CheckedInput } from "../run/context.ts";
+import type { RunDetails } from "../run/runs.ts";
 import { cleanText, count, number } from "../text.ts";
+import type { EventCount, Figures } from "../write/report/figures.ts";
 import type { Block, Group, Section } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { chunkNumber } from "./describe.ts";
@@ -29,7 +30,7 @@ const moreOf = (more: number, what: string): string | undefined =>
 const DOUBTS_SHOWN = 10;
 
 /** The chunks that wait for a person; the command that decides stands at the top. */
-export function doubtSection({ chunks }: RunFigures): Sections {
+export function doubtSection({ chunks }: Pick<RunDetails, "chunks">): Sections {
   const open = chunks.filter(({ state }) => state === "in doubt" || state === "refused");
   if (open.length === 0) return [];
   return section("doubts", "To be decided", [
@@ -67,7 +68,7 @@ export function problemSection(checked: CheckedInput, { verbose }: Context): Sec
 }
 
 /** The result of sending: rejections, events, requests. */
-export const runSections = ({ rejections, byEvent, times }: RunFigures): Sections => [
+export const runSections = ({ rejections, byEvent, times }: Figures): Sections => [
   ...rejectionSection(rejections),
   ...eventSection(byEvent),
   ...folded("sending", "Sending", times === undefined ? [] : [{ kind: "times", times }]),
@@ -75,7 +76,7 @@ export const runSections = ({ rejections, byEvent, times }: RunFigures): Section
 
 const REJECTIONS_SHOWN = 20;
 
-function rejectionSection(rejections: RunFigures["rejections"]): Sections {
+function rejectionSection(rejections: Figures["rejections"]): Sections {
   if (rejections.length === 0) return [];
   const shown = rejections.slice(0, REJECTIONS_SHOWN);
   return section("rejected", "Rejected by the service", [

@@ -4,10 +4,12 @@ import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { resultsCommand } from "../next-command.ts";
-import { type RunFigures, runFigures } from "../run/report.ts";
+import { knownLedgerOf } from "../run/open.ts";
+import { detailsOf, type RunDetails, runOfResults } from "../run/runs.ts";
 import type { Summary } from "../run/summary.ts";
 import { displayPath, durationText, number } from "../text.ts";
 import { writeWhole } from "../write/output-file.ts";
+import { type Figures, figuresOf } from "../write/report/figures.ts";
 import { reportPage } from "../write/report/page.ts";
 import type { Report, Tile, Tone, Verdict } from "../write/report/report.ts";
 import type { Context, Trace } from "./context.ts";
@@ -21,6 +23,23 @@ interface Ended {
   readonly exitCode: number;
   /** Why it failed, and what to do. */
   readonly failure: Pick<Failure, "message" | "hint"> | undefined;
+}
+
+interface RunFigures extends RunDetails, Figures {}
+
+/**
+ * @param id undefined: the only run that is open, else the last.
+ * @throws Failure `usage` where there is no such run, or no ledger.
+ */
+async function runFigures(
+  { cwd }: Pick<Context, "cwd">,
+  environment: Environment,
+  id: string | undefined,
+): Promise<RunFigures> {
+  await using ledger = await knownLedgerOf(environment, cwd);
+  const run = await runOfResults(ledger, id, environment);
+  const details = await detailsOf(ledger, run, environment);
+  return { ...details, ...(await figuresOf(ledger, run, details.attempts)) };
 }
 
 /** What is known of a command or a run. */

@@ -1,7 +1,7 @@
 /** How a command speaks: to people on stderr, to programs on stdout, and in lines of a log. */
 
 import { EXIT_CODES, type Failure } from "../failure.ts";
-import type { WorkUnderWay } from "../run/progress.ts";
+import type { WorkUnderWay } from "../run/context.ts";
 
 /** Prints a text; `about` is what a log has of it. */
 type Say = (text: string, about?: LogEvent) => void;

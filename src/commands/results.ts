@@ -7,7 +7,8 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { statusCommand } from "../next-command.ts";
-import { knownLedgerOf, lostRunsOf } from "../run/lost-ledger.ts";
+import { lostRunsOf } from "../run/lost-ledger.ts";
+import { knownLedgerOf } from "../run/open.ts";
 import { followResults, importResults as importFiles } from "../run/results.ts";
 import { hasPromises, runOfResults } from "../run/runs.ts";
 import { cleanText, count, displayPath } from "../text.ts";
@@ -30,7 +31,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
 }
 
 async function reportRun(file: string, options: ResultsOptions, context: Context): Promise<void> {
-  const { reportPath } = await import("../run/report.ts");
+  const { reportPath } = await import("../write/report/page.ts");
   const { writeRunReport } = await import("./report.ts");
   const path = await reportPath(context, file, { output: options.output, isToSend: false });
   const { environment } = await openSettings(context, options, "any");

@@ -1,7 +1,7 @@
 /** `tickets resume` */
 
 import { EXIT_CODES } from "../failure.ts";
-import { resume as resumeRun } from "../run/resume.ts";
+import { resume as resumeRun } from "../run/carry-out.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
 import { endSending } from "./run-end.ts";

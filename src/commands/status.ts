@@ -6,9 +6,21 @@ import { formatDuration } from "../config/values.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Invocation, Ledger, Run, RunCounts, Team, Worker } from "../ledger/ledger.ts";
 import { resumeCommand, statusCommand } from "../next-command.ts";
-import { knownLedgerOf, lostRunsOf } from "../run/lost-ledger.ts";
-import { actionsOfChunk, detailsOf, namedRun, type RunDetails, type RunStatus } from "../run/runs.ts";
-import { endedAt, isThere, isUnfinished, status as lookUp, type Status, waitsForPerson } from "../run/status.ts";
+import { lostRunsOf } from "../run/lost-ledger.ts";
+import { knownLedgerOf } from "../run/open.ts";
+import {
+  actionsOfChunk,
+  detailsOf,
+  endedAt,
+  isThere,
+  isUnfinished,
+  status as lookUp,
+  namedRun,
+  type RunDetails,
+  type RunStatus,
+  type Status,
+  waitsForPerson,
+} from "../run/runs.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { andMore, cleanText, count, displayPath, durationText, number } from "../text.ts";
 import type { Context, Options } from "./context.ts";

@@ -3,7 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { resultsCommand, workCommand } from "../next-command.ts";
-import { dryRun as dryRunOf, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
+import { type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import { count, displayPath, number } from "../text.ts";
 import type { Context, InputOptions, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
@@ -22,7 +22,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   trace.files = files;
   trace.isKept = !dryRun;
   if (report !== undefined) {
-    const { reportPath } = await import("../run/report.ts");
+    const { reportPath } = await import("../write/report/page.ts");
     trace.report = await reportPath(context, report, { output: options.output, isToSend: true });
   }
   const { core, ...settings } = await openSettings(context, options);
@@ -35,11 +35,10 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   // Asked only on a terminal, and not with --yes.
   const { ask } = reporter;
   const asked = yes || ask === undefined ? undefined : (question: string) => ask(question, stop);
-  const result = await (dryRun ? dryRunOf : streamInput)(core, {
+  const result = await streamInput(core, {
     ...{ ...options, output, settings },
     mode: modeOf(options),
     publishes: options.publish,
-    moveAside: options.moveAside === true,
     confirm:
       asked &&
       (({ actions, environment, host }) => asked(`Send ${count(actions, "action")} to ${environment} (${host})?`)),

@@ -1,8 +1,8 @@
 /** `tickets validate`: check only. */
 
 import { EXIT_CODES } from "../failure.ts";
-import type { OnRow } from "../run/mappers.ts";
-import type { CheckedInput } from "../run/progress.ts";
+import type { OnRow } from "../plan/reading.ts";
+import type { CheckedInput } from "../run/context.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { plan as planInput } from "../run/validate.ts";
 import { count } from "../text.ts";

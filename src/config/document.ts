@@ -2,8 +2,10 @@
 
 import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
+import { Failure } from "../failure.ts";
+import { MappingError } from "../map/mapping-error.ts";
 import { IS_MISSING } from "../map/source.ts";
-import { cleanText } from "../text.ts";
+import { cleanText, displayPath } from "../text.ts";
 import { VARIABLES } from "./settings.ts";
 
 /** Keys and indexes from the top of a config. */
@@ -204,3 +206,28 @@ function showPath(path: ConfigPath): string {
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${cleanText(step, 60)}`))
     .join("");
 }
+
+/** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
+export function atItsPlace(documents: readonly ConfigDocument[], cause: unknown, cwd: string): unknown {
+  if (!(cause instanceof MappingError)) return cause;
+  const document = documents.find((each) => isDeclared(each, cause.keys));
+  if (document === undefined) return cause;
+  const faults = [cause, ...cause.others].map((fault) => {
+    const { file, line, column } = positionAt(document, fault.keys);
+    return { line, column, hint: fault.hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
+  });
+  const [only] = faults;
+  if (faults.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
+  const lines = faults
+    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ text, hint }, at, all) => {
+      // A hint shared by several in a row is given after the last of them.
+      return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
+    });
+  const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
+  return new Failure("usage", message, { cause, nothingSent: true });
+}
+
+/** Whether it is this file that holds the source, or what else the keys begin with. */
+const isDeclared = ({ value }: ConfigDocument, [top = "", name]: readonly (string | number)[]): boolean =>
+  keysAt(value, [top]).includes(String(name));

@@ -1,9 +1,11 @@
 /** The key of an environment: read when something is about to be sent and not before, and compared with those of others. */
 
 import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { inspect } from "node:util";
 import { errorCode, Failure } from "../failure.ts";
-import { cleanText } from "../text.ts";
+import { importCommand, resultsCommand, statusCommand } from "../next-command.ts";
+import { cleanText, displayPath } from "../text.ts";
 import type { Config } from "./config.ts";
 import {
   baseUrlOf,
@@ -15,7 +17,7 @@ import {
   listEnvironments,
   placeIn,
 } from "./declared.ts";
-import type { Environment } from "./environment.ts";
+import { type Environment, ownLedgerOf } from "./environment.ts";
 import { type Refuse, readSmall, warningOfMode } from "./files.ts";
 import type { Program } from "./program.ts";
 
@@ -147,6 +149,34 @@ async function printedBy(
   limits.signal.throwIfAborted();
   if ("printed" in ended) return ended.printed;
   throw refuse(ended.failed === "printed too much" ? `${ended.failed} for a key` : ended.failed);
+}
+
+/** Why an environment's ledger does not know all that its service was sent: there is a second one. */
+export async function conflictOf(
+  config: Config,
+  environment: Environment,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const twin = await twinFailure(config, environment, env, signal);
+  const own = ownLedgerOf(config, environment, env);
+  if (twin !== undefined || own === undefined) return twin;
+  // What it was sent before it shared another's ledger must be imported there.
+  const { name, ledgerOwner } = environment;
+  const file = `${name}.promises.ndjson`;
+  return new Failure(
+    "usage",
+    `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, config.cwd)}); what only that one knows would be sent again.`,
+    {
+      nothingSent: true,
+      hint: [
+        `Without the line sameServiceAs, settle its open runs: ${statusCommand(environment)}`,
+        `Then write its promises: ${resultsCommand(environment, "--all")} -o ${file}`,
+        `With the line again: ${importCommand(environment, file)}`,
+        `Then move ${displayPath(dirname(own), config.cwd)} away.`,
+      ].join("\n"),
+    },
+  );
 }
 
 /**

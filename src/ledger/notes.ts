@@ -4,7 +4,7 @@ import { EXIT_CODES } from "../failure.ts";
 import { type Corrected, noteCorrected } from "./actions.ts";
 import { type Database, first, insertInto, listOf, type Reader, select, sql, type Writer, words } from "./database.ts";
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** What a night teaches of its input, whether it enters something or not. */
 export interface Learnt {

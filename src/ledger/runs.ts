@@ -21,7 +21,7 @@ import {
   type Writer,
   words,
 } from "./database.ts";
-import { type Json, type Learnt, noteLearnt } from "./notes.ts";
+import { type Learnt, noteLearnt } from "./notes.ts";
 import { type By, noteSettlement } from "./settle.ts";
 
 export interface RunInput {
@@ -34,6 +34,23 @@ export interface RunInput {
   readonly header?: readonly string[] | undefined;
   readonly delimiter?: string | undefined;
   readonly encoding?: string | undefined;
+}
+
+/** How a run was entered, for the commands that go on with it; nothing of one that was imported. */
+interface RunOptions {
+  /** The folder that rejects go to. */
+  readonly directory?: string;
+  /** As `Ledger.machine`. */
+  readonly machine?: string | undefined;
+  readonly safeCsv?: boolean;
+  /** By which its input is read again. */
+  readonly flags?: readonly string[];
+  /** Something changed that no earlier command had shown. */
+  readonly reportsChange?: boolean;
+  /** Runs for which some of its input waits. */
+  readonly heldBy?: readonly string[];
+  /** Files with rows that were not sent. */
+  readonly rejects?: readonly string[];
 }
 
 /** What the plan knows of a run. All but the first four fields is kept as it is given. */
@@ -51,7 +68,7 @@ interface RunFacts {
   readonly actions: Readonly<Record<string, number>>;
   readonly byAction: Readonly<Record<string, number>>;
   readonly problems: Readonly<Record<string, number>>;
-  readonly options: { readonly [key: string]: Json };
+  readonly options: RunOptions;
 }
 
 export interface NewRun extends RunFacts, Learnt {}

@@ -1,8 +1,11 @@
 /** What of a file becomes public, by example: a column that holds names is seen before it is written to a blockchain. */
 
+import { createHash } from "node:crypto";
 import type { Draft } from "../actions/draft.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, isPublic } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
+import type { Understanding } from "../map/mapper.ts";
+import { publicName } from "../map/named-columns.ts";
 
 /** Fields of free text that become public. */
 const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => fieldSpec(name).kind === "text" && isPublic(name));
@@ -52,3 +55,34 @@ export class PublicValues {
     return true;
   }
 }
+
+/** What is known of a file once its rows are read. */
+interface Seen {
+  readonly understanding: Understanding;
+  readonly values: Pick<PublicValues, "fields" | "traits">;
+}
+
+/** What of a file becomes public, such as `price` and `ticketId (hashed)`. */
+export function publicOf({ understanding, values }: Seen): readonly string[] {
+  const ofItems = [...values.fields].flatMap((field) => publicName(field) ?? []);
+  return [...new Set([...understanding.publicFields, ...ofItems])];
+}
+
+/** By these a later run knows that it shows nothing new: one for each column, and one for all that becomes public. */
+export function marksOf(seen: Seen) {
+  const { how, action = "", used, unused } = seen.understanding;
+  const mark = (...parts: readonly string[]): string =>
+    createHash("sha256")
+      .update(JSON.stringify([how, action, ...parts]))
+      .digest("hex")
+      .slice(0, 32);
+  const traits = [...seen.values.traits.keys()];
+  return {
+    columns: new Map([...used, ...unused].map((column) => [column, mark("column", column)])),
+    published: mark("public", ...publicOf(seen).toSorted(), ...traits.toSorted()),
+  };
+}
+
+/** All marks of all inputs. */
+export const allMarksOf = (inputs: readonly Seen[]): readonly string[] =>
+  inputs.map(marksOf).flatMap(({ columns, published }) => [...columns.values(), published]);

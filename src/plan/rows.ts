@@ -4,46 +4,35 @@ import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
-import type { Mapped, Mapper } from "../map/mapper.ts";
-import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
+import { type Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/inputs.ts";
 import { showRejects } from "../read/rejects-columns.ts";
-import type { Row } from "../read/row.ts";
 import { mappingChanged } from "./guard.ts";
 import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
-import type { Made } from "./made.ts";
-import type { Problems, Where } from "./problems.ts";
+import type { Where } from "./problems.ts";
+import { openingOf, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
 import { type KeptRow, pointerTo, type ReadInput, RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import type { Mapping, ThreadLook } from "./thread.ts";
+import type { ThreadLook } from "./thread.ts";
 
-/** How the rows of a file are read. */
-export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
-  readonly mapper: Mapper;
-  /** What another mapper of the kind can be made of. */
-  readonly mapping: Mapping;
-  /** Called for every row that can be read, with what the mapping makes of it before any check. */
-  readonly onRow?: ((row: Row, mapped: Mapped) => void) | undefined;
-  /** A source of the config says what its rows give. */
-  readonly isSource: boolean;
-  /** How it makes its actions. */
-  readonly made: readonly Made[];
+/** How an input file was read. */
+export interface UnderstoodInput extends Understood {
+  readonly file: InputFile;
+  readonly rows: number;
+  /** Name of the source whose rules were used. */
+  readonly source: string | undefined;
 }
 
-export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities"> {
+export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">, ReadingOptions {
   readonly files: readonly InputFile[];
-  readonly openingOf: (file: InputFile) => OpenInputOptions;
-  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
   /** Actions are sorted by time later. */
   readonly isByTime: boolean;
-  readonly problems: Problems;
   readonly ledger: Pick<Ledger, "corrected" | "guard" | "run"> | undefined;
   /** Called once for each file, when its rows are read. */
-  readonly onUnderstood: (file: InputFile, understood: Understood, rows: number) => void;
+  readonly onUnderstood: (input: UnderstoodInput) => void;
   /** `bytes` of all files, as they are stored. */
   readonly onRows: (rows: number, bytes: number) => void;
-  readonly signal: AbortSignal;
 }
 
 /** A file while it is read. */
@@ -81,10 +70,9 @@ export class Rows {
   }
 
   async #addFile(number: number, file: InputFile): Promise<void> {
-    const { openingOf, readingOf, onUnderstood } = this.#options;
-    await using input = await openInput(file, openingOf(file));
+    await using input = await openInput(file, openingOf(file, this.#options));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
-    const reading = await readingOf(file, input);
+    const reading = await readingOf(file, input, this.#options);
     const of: Open = { number, file, format: formatOf(input), reading, before: this.read.read };
     const here = new Look(input, reading.mapper, this.#rulesFor(reading), reading.onRow);
     await using thread = await this.#threadFor(of, here.understood);
@@ -95,7 +83,12 @@ export class Rows {
       if (thread !== undefined) await input.refuseChanged();
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
-      onUnderstood(file, look.understood, this.read.read - of.before);
+      this.#options.onUnderstood({
+        ...look.understood,
+        file,
+        rows: this.read.read - of.before,
+        source: reading.source,
+      });
     }
     await this.#end(of, look.understood, look.whole);
   }
@@ -107,12 +100,11 @@ export class Rows {
 
   /** Undefined where the file is not worth one, or somebody watches its rows. @param understood before its first row. */
   async #threadFor({ file, reading }: Open, understood: Understood): Promise<ThreadLook | undefined> {
-    const { openingOf, signal } = this.#options;
     if (reading.onRow !== undefined || !isWorthThread(file)) return undefined;
-    const { encoding, csv, rows, maxInputBytes } = openingOf(file);
+    const { encoding, csv, rows, maxInputBytes } = openingOf(file, this.#options);
     const job = { file, opening: { encoding, csv, rows, maxInputBytes }, rules: this.#rulesFor(reading) };
     const { ThreadLook } = await import("./thread.ts");
-    return new ThreadLook({ ...job, mapping: reading.mapping }, understood, signal);
+    return new ThreadLook({ ...job, mapping: reading.mapping }, understood, this.#options.signal);
   }
 
   async #add(of: Open, batch: Batch): Promise<void> {

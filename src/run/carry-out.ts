@@ -1,22 +1,107 @@
-/** Carries a run out from wherever it stands, whether it is new or was interrupted. */
+/** Carries runs out from wherever they stand: a new one, one that a person resumes, and those that come before anything new. */
 
+import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { EXIT_CODES } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { settleCommand } from "../next-command.ts";
-import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
+import { settleCommand, statusCommand } from "../next-command.ts";
+import { claimedLanes, type LaneSource, plannedLanes, sendLanes, startWorker } from "../send/lanes.ts";
 import { openSeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
-import type { Stop, StopRequest } from "../send/stop.ts";
-import type { RunContext } from "./context.ts";
+import type { Stop } from "../send/stop.ts";
+import { openPromises } from "../write/promise-file.ts";
+import { writeRejectsOf } from "../write/rejects.ts";
+import type { RunContext, WorkUnderWay } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
-import { openPromises } from "./outputs.ts";
-import type { WorkUnderWay } from "./progress.ts";
-import { writeRejectsOf } from "./rejects.ts";
-import { countsOf, doubtedOf, openQuestions, statusAfter } from "./runs.ts";
-import { byUser, connectorTo, type Session } from "./session.ts";
+import { byUser, connectorTo, type Limits, type OpenEnvironment, openEnvironment } from "./open.ts";
+import {
+  countsOf,
+  doubtedOf,
+  failureIfBlocked,
+  isEnteredHere,
+  namedRun,
+  openQuestions,
+  statusAfter,
+  unfinishedRuns,
+} from "./runs.ts";
 import { exitCodeOf, exitCodeOfDone, type RunEnd, type Summary } from "./summary.ts";
-import { claimedLanes, startWorker } from "./worker.ts";
+
+export interface ResumeSettings extends Limits {
+  readonly environment: Environment;
+  /** Its id; without one, the oldest that is open. */
+  readonly run?: string | undefined;
+}
+
+/**
+ * Goes on with the run that a person names. Undefined where nothing is left to send: a `resume` that was killed at its end can
+ * be repeated.
+ *
+ * @throws Failure `usage` where there is no such run, or a person has closed it.
+ */
+export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd | undefined> {
+  const { environment } = options;
+  const how = { ...options, command: "tickets resume", sends: true };
+  await using opened = await openEnvironment(context, environment, how);
+  const { ledger } = opened;
+  const [oldest] = await unfinishedRuns(ledger);
+  const run = options.run === undefined ? oldest : await namedRun(ledger, options.run, environment);
+  if (run === undefined || run.state === "finished") return undefined;
+  if (run.state === "abandoned")
+    throw new Failure("usage", `Run ${run.run} was closed; it can't be resumed.`, {
+      nothingSent: true,
+      hint: `See its outcome: ${statusCommand(environment, run.run)}`,
+    });
+  if (oldest !== undefined && oldest.number < run.number)
+    throw new Failure("busy", `Run ${oldest.run} is older and comes first.`, {
+      nothingSent: true,
+      hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
+    });
+  if (run.state === "closing") throw await failureIfBlocked(ledger, run, environment);
+  // The person who resumes it has looked.
+  await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
+  return await carryOut(context, opened, run, "resumed");
+}
+
+/**
+ * Finishes runs that were interrupted; one that a person stopped, or that is in doubt, waits for a person.
+ *
+ * @returns how the last of them ended; its summary holds those of the others.
+ */
+export async function finishEarlierRuns(context: RunContext, opened: OpenEnvironment): Promise<RunEnd | undefined> {
+  const { ledger, environment } = opened;
+  let last: RunEnd | undefined;
+  for (const run of await unfinishedRuns(ledger)) {
+    const waits = await failureIfBlocked(ledger, run, environment);
+    if (waits !== undefined) throw waits;
+    context.progress.happened({ kind: "earlier run comes first", run: run.run });
+    const end = await carryOut(context, { ...opened, startedAt: performance.now() }, run, "resumed");
+    last = { ...end, summary: afterEarlier(end.summary, last?.summary) };
+    if (end.summary.state !== "finished") break;
+  }
+  return last;
+}
+
+/** A quiet end does not hide the exit code of an earlier run. */
+export function afterEarlier(summary: Summary, resumed: Summary | undefined): Summary {
+  if (resumed === undefined || summary === resumed) return summary;
+  const exitCode = summary.exitCode === EXIT_CODES.ok ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed };
+}
+
+/** Writes the promises that a killed command did not write, of runs that have ended since. */
+export async function writeLeft(context: RunContext, { ledger }: OpenEnvironment): Promise<void> {
+  for (const run of await ledger.runs({ unwritten: true })) {
+    if (run.state === "open" || run.state === "closing" || !isEnteredHere(ledger, run)) continue;
+    await using promises = await openPromises(context, ledger, run);
+    await writeUnwritten(ledger, run, promises);
+    const files = promises.path === undefined ? [] : [promises.path];
+    context.progress.happened({ kind: "left written", run: run.run, files });
+  }
+}
+
+async function writeUnwritten(ledger: Ledger, run: Run, promises: { write(chunk: number): Promise<void> }) {
+  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
+}
 
 /**
  * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
@@ -25,29 +110,29 @@ import { claimedLanes, startWorker } from "./worker.ts";
  */
 export async function carryOut(
   context: RunContext,
-  session: Session,
+  opened: OpenEnvironment,
   run: Run,
   how: "new" | "resumed",
 ): Promise<RunEnd> {
-  const { ledger, environment } = session;
+  const { ledger, environment } = opened;
   const { progress } = context;
   await ledger.doubtVanished(run.number, new Date().toISOString());
-  await using promises = await openPromises(context, session, run);
+  await using promises = await openPromises(context, ledger, run);
   const before = await ledger.counts(run.number);
   const beganAt = performance.now();
-  const chunks = before.chunks - before.decidedChunks;
-  const isResumed = how === "resumed";
-  progress.happened({ kind: "run started", run: run.run, actions: before.notSent, chunks, isResumed });
-  const own = { ...context, stop: stopAfter(session.deadline, context.stop) };
-  const { stops, ...sent } = await sendUntilStopped(own, session, run, promises.write);
+  progress.happened({
+    ...{ kind: "run started", run: run.run, isResumed: how === "resumed" },
+    ...{ actions: before.notSent, chunks: before.chunks - before.decidedChunks },
+  });
+  const { stops, accepted, rejected } = await sendUntilStopped(context, opened, run, (chunk) => promises.write(chunk));
   // Others may have sent some of it.
-  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
+  await writeUnwritten(ledger, run, promises);
   progress.advanced(undefined);
-  const summary = await endFor(context, session, run, stops[0] ?? FINISHED);
+  const summary = await endFor(context, opened, run, stops[0] ?? FINISHED);
   const end: RunEnd = {
     ...{ environment, run, stops, summary },
     lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
-    sent: { actions: sent.accepted + sent.rejected, ms: performance.now() - beganAt },
+    sent: { actions: accepted + rejected, ms: performance.now() - beganAt },
     rejected: await firstRejected(ledger, run),
   };
   progress.happened({ kind: "run ended", end });
@@ -55,8 +140,8 @@ export async function carryOut(
 }
 
 /** Stores why the run ended, for now or for good, and writes its rejects. */
-async function endFor(context: RunContext, session: Session, run: Run, stop: Stop): Promise<Summary> {
-  const { ledger, environment, startedAt } = session;
+async function endFor(context: RunContext, opened: OpenEnvironment, run: Run, stop: Stop): Promise<Summary> {
+  const { ledger, environment, startedAt } = opened;
   const isDone = stop.kind === "finished";
   if (!isDone && !isElsewhere(stop)) {
     const isByPerson = context.stop.aborted && context.stop.reason === "SIGINT";
@@ -66,7 +151,7 @@ async function endFor(context: RunContext, session: Session, run: Run, stop: Sto
   crashPoint("rejects written");
   const { exitCode, doubt } = isDone ? await endOf(ledger, run) : { exitCode: exitCodeOf(stop), doubt: undefined };
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
-  const { summary } = await statusAfter(session, run, context);
+  const { summary } = await statusAfter(opened, run, context);
   return {
     ...{ ...summary, exitCode, durationMs: Math.round(performance.now() - startedAt) },
     next: doubt === undefined ? summary.next : settleCommand(doubt, environment),
@@ -77,7 +162,7 @@ async function endFor(context: RunContext, session: Session, run: Run, stop: Sto
 export async function endOf(ledger: Ledger, run: Run) {
   const counts = await ledger.counts(run.number);
   const doubt = await doubtedOf(ledger, run.options.heldBy);
-  const left = { isNews: run.options.reportsChange === true, doubt, unsent: counts.rejected + counts.notSent };
+  const left = { isNews: run.options.reportsChange ?? false, doubt, unsent: counts.rejected + counts.notSent };
   return { exitCode: exitCodeOfDone(countsOf(run, counts), left), doubt };
 }
 
@@ -93,42 +178,36 @@ interface Sent {
 
 const NOTHING_SENT = { accepted: 0, rejected: 0 };
 
+/** Writes those of an answered chunk. */
+type WritePromises = (chunk: number) => Promise<void>;
+
 /** Nothing is sent of a run with chunks that a person has to decide about. */
 async function sendUntilStopped(
   context: RunContext,
-  session: Session,
+  opened: OpenEnvironment,
   run: Run,
   writePromises: WritePromises,
 ): Promise<Sent> {
-  const { ledger } = session;
+  const { ledger } = opened;
   const isLeft = async (): Promise<boolean> =>
     (await ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
-  const waiting = await questionsOf(session, run);
-  if (waiting.length > 0) return { stops: waiting, ...NOTHING_SENT };
-  if (!(await isLeft())) return { stops: [FINISHED], ...NOTHING_SENT };
-  await using worker = await startWorker(session);
-  const planned = await plannedLanes(ledger, run.number);
-  // The person who started this has looked at what was refused.
-  if (worker !== undefined && run.exitCode === EXIT_CODES.refused)
-    await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
-  const lanes = worker === undefined ? planned : claimedLanes(ledger, worker, run, Math.max(1, planned.atOnce));
-  const sent = await sendFrom(context, session, run, lanes, writePromises);
+  const isToSend = (await questionsOf(opened, run)).length === 0 && (await isLeft());
+  const sent = isToSend ? await sendAllLanes(context, opened, run, writePromises) : { stops: [], ...NOTHING_SENT };
   // Others may have found what a person has to decide about; an answer may leave several doubts.
-  const isKnown = (number: number): boolean =>
-    sent.stops.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
-  const found = (await questionsOf(session, run)).filter(({ chunk }) => !isKnown(chunk.chunk));
+  const known = new Set(sent.stops.map((stop) => ("chunk" in stop ? stop.chunk.chunk : undefined)));
+  const asked = (await questionsOf(opened, run)).filter(({ chunk }) => !known.has(chunk.chunk));
   const isOpen = await isLeft();
   // A stop that came behind the last answer stopped nothing.
   const own = sent.stops.filter(({ kind }) => kind !== "finished" && (isOpen || kind !== "stopped"));
-  if (found.length > 0) return { ...sent, stops: [...own.filter((stop) => !isElsewhere(stop)), ...found] };
-  if (own.length > 0) return { ...sent, stops: own };
+  const stops = asked.length === 0 ? own : [...own.filter((stop) => !isElsewhere(stop)), ...asked];
+  if (stops.length > 0) return { ...sent, stops };
   return { ...sent, stops: [isOpen ? { kind: "stopped", by: "elsewhere" } : FINISHED] };
 }
 
 type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;
 
 /** Chunks that a person decides about before anything more is sent; what the environment vouches for is sent again. */
-async function questionsOf({ ledger, environment }: Session, run: Run): Promise<readonly Asked[]> {
+async function questionsOf({ ledger, environment }: OpenEnvironment, run: Run): Promise<readonly Asked[]> {
   const stops: Asked[] = [];
   for (const chunk of await openQuestions(ledger, run)) {
     const said = { chunk, detail: chunk.detail ?? "", body: "" };
@@ -139,19 +218,32 @@ async function questionsOf({ ledger, environment }: Session, run: Run): Promise<
   return stops;
 }
 
-/** Those of an answered chunk. */
-type WritePromises = (chunk: number) => Promise<void>;
+async function sendAllLanes(
+  context: RunContext,
+  opened: OpenEnvironment,
+  run: Run,
+  writePromises: WritePromises,
+): Promise<Sent> {
+  const { ledger, environment, command } = opened;
+  const planned = await plannedLanes(ledger, run.number);
+  await using worker = await startWorker(ledger, command, environment.timeoutMs);
+  if (worker === undefined) return await sendFrom(context, opened, run, planned, writePromises);
+  // The person who started this has looked at what was refused.
+  if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
+  const lanes = claimedLanes(ledger, worker, run.number, Math.max(1, planned.atOnce));
+  return await sendFrom(context, opened, run, lanes, writePromises);
+}
 
 /** Sends lanes of a run. @param writePromises without it, somebody else writes them. */
 export async function sendFrom(
   context: RunContext,
-  session: Session,
+  opened: OpenEnvironment,
   run: Run,
   lanes: LaneSource,
   writePromises: WritePromises = async () => undefined,
 ): Promise<Sent> {
-  const { ledger, environment, deadline } = session;
-  const connect = await connectorTo(session, context);
+  const { ledger, environment, deadline, stop } = opened;
+  const connect = await connectorTo(opened, context);
   const actions = Number(run.actions.new);
   await noteInJournal(environment, ledger, run, actions);
   crashPoint("listed");
@@ -160,8 +252,8 @@ export async function sendFrom(
   const before = await ledger.counts(run.number);
   const sent = { ...NOTHING_SENT };
   const sending = {
-    ...{ ledger, run: run.number, environment, promises, writePromises, deadline, mostActions: run.mostActions },
-    ...{ stop: context.stop, abort: context.abort, rejectedBefore: before.rejected },
+    ...{ ledger, run: run.number, environment, promises, writePromises, mostActions: run.mostActions },
+    ...{ stop, deadline, abort: context.abort, rejectedBefore: before.rejected },
     happened: counted(context, before, sent),
   };
   const stops = await sendLanes(sending, lanes, connect);
@@ -170,18 +262,6 @@ export async function sendFrom(
   if (notSent !== before.notSent && ledger.exhausted === undefined)
     await noteInJournal(environment, ledger, run, actions);
   return { stops, ...sent };
-}
-
-/** Timers of Node hold 31 bits of milliseconds: 24 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** A signal that also stops when the time is up. */
-export function stopAfter(deadline: number, stop: AbortSignal): AbortSignal {
-  if (deadline === Number.POSITIVE_INFINITY) return stop;
-  const over = new AbortController();
-  const leftMs = Math.min(Math.max(0, deadline - performance.now()), LONGEST_TIMER_MS);
-  setTimeout(() => over.abort("max-duration" satisfies StopRequest), leftMs).unref();
-  return AbortSignal.any([stop, over.signal]);
 }
 
 /** Counts what is answered, and reports what happens to the chunks and how much of the run is done. */

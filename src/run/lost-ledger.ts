@@ -4,13 +4,15 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
-import { ledgerPlace } from "../config/ledger-server.ts";
 import { Failure } from "../failure.ts";
 import { appendJournal, type JournalEntry, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { importCommand } from "../next-command.ts";
 import { andMore, cleanText, count, displayPath, inShell } from "../text.ts";
-import { findLedgerOf, JOURNAL, journalPath } from "./ledger-of.ts";
+
+const JOURNAL = "journal.ndjson";
+export const journalPath = ({ ledgerPath }: Pick<Environment, "ledgerPath">): string =>
+  join(dirname(ledgerPath), JOURNAL);
 
 /**
  * Notes outside the ledger that a run is sent, so that a lost or older one is noticed; again once some of it was sent, since a
@@ -65,16 +67,6 @@ export async function lostRunsOf(
   const lacking =
     ledger === undefined ? own.map((entry) => ({ entry, known: undefined })) : await lackingRuns(ledger, own);
   return lacking.length === 0 ? undefined : lostRuns(lacking, environment, cwd);
-}
-
-/** The environment's ledger, read-only. @throws Failure `usage` where there is none yet, or it was lost. */
-export async function knownLedgerOf(environment: Environment, cwd: string): Promise<Ledger> {
-  const ledger = await findLedgerOf(environment);
-  if (ledger !== undefined) return ledger;
-  await refuseLostRuns(environment, ledger, cwd);
-  throw new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
-    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with TICKETS_STATE_DIR.",
-  });
 }
 
 /** @throws Failure `usage` where the ledger does not know everything that was sent from here. */

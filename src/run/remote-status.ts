@@ -7,10 +7,9 @@ import { type AskContext, type AskStop, askStatuses, type OpenPromise } from "..
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
-import { openLedgerOf } from "./ledger-of.ts";
-import { knownLedgerOf, refuseLostRuns } from "./lost-ledger.ts";
+import { refuseLostRuns } from "./lost-ledger.ts";
+import { connectorTo, knownLedgerOf, openLedgerOf, openService } from "./open.ts";
 import { namedRun } from "./runs.ts";
-import { connectorTo, openService } from "./session.ts";
 
 export interface RemoteStatus extends Awaited<ReturnType<typeof countAll>> {
   readonly runs: number;

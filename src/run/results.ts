@@ -9,15 +9,14 @@ import type { Imported, ImportedRun, Run } from "../ledger/ledger.ts";
 import { resultsCommand } from "../next-command.ts";
 import { cleanText, displayPath } from "../text.ts";
 import { adoptPromises } from "../write/output-file.ts";
+import { openPromises } from "../write/promise-file.ts";
 import { promiseFormat } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
+import { writeRejectsOf } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";
-import { journalPath, openLedgerOf } from "./ledger-of.ts";
-import { lostRunsOf, noteImportedInJournal } from "./lost-ledger.ts";
-import { isEnteredHere, openPromises } from "./outputs.ts";
-import { writeRejectsOf } from "./rejects.ts";
-import { namedRun, type RunStatus, statusOf } from "./runs.ts";
-import { openSession } from "./session.ts";
+import { journalPath, lostRunsOf, noteImportedInJournal } from "./lost-ledger.ts";
+import { openEnvironment, openLedgerOf } from "./open.ts";
+import { isEnteredHere, namedRun, type RunStatus, statusOf, unfinishedRuns } from "./runs.ts";
 
 export interface ImportedFile extends Imported {
   readonly file: string;
@@ -38,12 +37,12 @@ export async function importResults(
   const { environment, files } = options;
   const { cwd } = context;
   for (const name of files) refuseNoFile(name, cwd);
-  await using session = await openSession(context, environment, {
+  await using opened = await openEnvironment(context, environment, {
     ...options,
     command: "tickets results --import",
     mayLackRuns: true,
   });
-  const { ledger } = session;
+  const { ledger } = opened;
   const imported: ImportedFile[] = [];
   const named = await lookThrough(files, cwd, environment);
   await ledger.importRuns(inOrderOfEntry(named.runs, readJournal(journalPath(environment))));
@@ -127,12 +126,12 @@ export async function followResults(
   if (id !== undefined) written.add((await namedRun(ledger, id, environment)).run);
   const isMeant = (run: Run): boolean => (id === undefined ? isEnteredHere(ledger, run) : run.run === id);
   for (let isLast = false; !isLast && !stop.aborted; ) {
-    const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
+    const open = (await unfinishedRuns(ledger)).filter(isMeant);
     isLast = open.length === 0;
     for (const run of (await ledger.runs({ unwritten: true })).filter(isMeant)) {
       try {
         // Opening the file writes them.
-        await using _ = await openPromises(context, { ledger, environment }, run, 0);
+        await using _ = await openPromises(context, ledger, run, 0);
         written.add(run.run);
       } catch (cause) {
         // Another process writes it just now.

@@ -1,15 +1,26 @@
-/** A run as its ledger knows it: which one is meant, where it stands, and whether it waits for a person. */
+/** Runs as their ledger knows them: which one is meant, where it stands, and whether it waits for a person. Takes no lock. */
 
 import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Attempt, Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type {
+  Attempt,
+  Chunk,
+  Invocation,
+  Ledger,
+  LockHolder,
+  Run,
+  RunCounts,
+  Settlement,
+  Team,
+} from "../ledger/ledger.ts";
 import { resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../next-command.ts";
 import type { RowCounts } from "../plan/plan.ts";
 import { rejectsOf } from "../write/rejects.ts";
-import { LOCK } from "./ledger-of.ts";
-import type { Session } from "./session.ts";
+import type { RunContext } from "./context.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
+import { findLedgerOf, LOCK, type OpenEnvironment } from "./open.ts";
 import { type Summary, summarise } from "./summary.ts";
 
 /**
@@ -50,23 +61,28 @@ export async function namedRun(ledger: Ledger, id: string, environment: Environm
   });
 }
 
+/** Whether a run was entered from here: its promises and rejects belong to that machine. */
+export const isEnteredHere = (ledger: Ledger, { options: { machine } }: Run): boolean => machine === ledger.machine;
+
+/** Runs of which something may be left to send, or to close, the oldest first. */
+export const unfinishedRuns = (ledger: Ledger): Promise<readonly Run[]> => ledger.runs({ states: ["open", "closing"] });
+
 /** Runs that wait for somebody, the oldest first: open, being closed, or closed with a doubt. */
-export async function openRuns(ledger: Ledger): Promise<readonly Run[]> {
-  const all = [
-    ...(await ledger.runs({ states: ["open", "closing"] })),
-    ...(await ledger.runs({ chunks: ["in doubt", "refused"] })),
-  ];
-  return [...new Map(all.map((run) => [run.number, run])).values()].sort((a, b) => a.number - b.number);
+async function openRuns(ledger: Ledger): Promise<readonly Run[]> {
+  return onceEach(await unfinishedRuns(ledger), await ledger.runs({ chunks: ["in doubt", "refused"] }));
 }
+
+const onceEach = (...lists: readonly (readonly Run[])[]): readonly Run[] =>
+  [...new Map(lists.flat().map((run) => [run.number, run])).values()].sort((a, b) => a.number - b.number);
 
 /** Chunks that wait for a person. */
 export const openQuestions = (ledger: Ledger, run: Run): Promise<readonly Chunk[]> =>
   ledger.chunks(run.number, { states: ["in doubt", "refused"] });
 
 /** Of runs for which an input's actions wait, one with a doubt. */
-export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string | undefined> {
-  if (!Array.isArray(heldBy) || heldBy.length === 0) return undefined;
-  return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0]?.run;
+export async function doubtedOf(ledger: Ledger, heldBy: readonly string[] = []): Promise<string | undefined> {
+  if (heldBy.length === 0) return undefined;
+  return (await ledger.runs({ ids: heldBy, chunks: ["in doubt", "refused"] }))[0]?.run;
 }
 
 /** Why nothing more of a run is sent before a person has done something. Undefined of one in doubt, too: that is said where its chunks are. */
@@ -147,17 +163,16 @@ function nextOf({ run, state }: Run, counts: RunCounts, environment: Environment
 
 /** Where a run stands as a command leaves it, and what comes next: also beside workers that are at it, and for its rejects. */
 export async function statusAfter(
-  { ledger, environment }: Pick<Session, "ledger" | "environment">,
+  { ledger, environment }: Pick<OpenEnvironment, "ledger" | "environment">,
   { run: id }: Run,
   { cwd }: { readonly cwd: string },
 ): Promise<RunStatus> {
   const found = await statusOf(ledger, await namedRun(ledger, id, environment), environment);
   const { run, counts, summary } = found;
-  const { flags } = run.options;
-  const ofRejects = (): string =>
-    streamOfRejects(summary.rejects, Array.isArray(flags) ? flags.map(String) : [], { cwd }, environment);
-  const next =
-    nextOf(run, { ...counts, inFlight: 0 }, environment) ?? (summary.rejects.length === 0 ? null : ofRejects());
+  const { rejects } = summary;
+  const ofRejects =
+    rejects.length === 0 ? null : streamOfRejects(rejects, run.options.flags ?? [], { cwd }, environment);
+  const next = nextOf(run, { ...counts, inFlight: 0 }, environment) ?? ofRejects;
   return { ...found, summary: { ...summary, next } };
 }
 
@@ -212,3 +227,65 @@ export async function actionsOfChunk(ledger: Ledger, run: Run, chunk: number): P
     return [{ source: run.inputs[origin.input]?.name ?? "", line: origin.line, action }];
   });
 }
+
+/** What an environment's ledger says of its runs. */
+export interface Status {
+  readonly hasLedger: boolean;
+  /** Why the ledger does not know everything that was sent. */
+  readonly problem: Failure | undefined;
+  /** Newest first. */
+  readonly runs: readonly RunStatus[];
+  readonly holder: LockHolder | undefined;
+  /** The last stream or resume that succeeded, and the last that did any work, where that one did not. */
+  readonly succeeded: Invocation | undefined;
+  readonly failed: Invocation | undefined;
+  /** The last of all, where it did none: it was mistyped, or a file was missing. */
+  readonly unstarted: Invocation | undefined;
+  /** Where several machines send. */
+  readonly team: Team | undefined;
+}
+
+const NOTHING: Omit<Status, "problem"> = {
+  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined },
+  ...{ failed: undefined, unstarted: undefined, team: undefined },
+};
+
+/** Commands whose end says whether a night went well. */
+const NIGHTLY = ["stream", "resume"];
+
+/** @param last how many runs, besides those that are open. */
+export async function status(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  last: number,
+): Promise<Status> {
+  await using ledger = await findLedgerOf(environment);
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  if (ledger === undefined) return { ...NOTHING, problem };
+  const runs: RunStatus[] = [];
+  for (const run of onceEach(await openRuns(ledger), await ledger.runs({ last })).toReversed())
+    runs.push(await statusOf(ledger, run, environment));
+  const succeeded = await ledger.lastInvocation(NIGHTLY, "succeeded");
+  const worked = await ledger.lastInvocation(NIGHTLY, "worked");
+  const latest = await ledger.lastInvocation(NIGHTLY);
+  return {
+    ...{ hasLedger: true, problem, runs, succeeded },
+    holder: await ledger.holder(LOCK),
+    failed: worked?.exitCode === EXIT_CODES.ok ? undefined : worked,
+    unstarted: latest?.startedAt === worked?.startedAt ? undefined : latest,
+    team: await ledger.workers?.team(),
+  };
+}
+
+/** When a command that was noted ended. */
+export const endedAt = ({ startedAt, durationMs }: Pick<Invocation, "startedAt" | "durationMs">): string =>
+  new Date(Date.parse(startedAt) + durationMs).toISOString();
+
+/** A worker that was not seen for longer is gone. */
+const GONE_MS = 10_000;
+export const isThere = ({ seenAgoMs }: Team["workers"][number]): boolean => seenAgoMs < GONE_MS;
+
+export const isUnfinished = ({ run: { state } }: RunStatus): boolean => state === "open" || state === "closing";
+
+export const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
+  run.state === "closing" || counts.inDoubt + counts.refused > 0;

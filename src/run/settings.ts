@@ -1,17 +1,14 @@
-/** The config and the environment that a command is for, and the trust in a config. */
+/** The config and the environment that a command is for. */
 
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Config, loadConfig } from "../config/config.ts";
-import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
+import { type Environment, type EnvironmentFlags, resolveEnvironment } from "../config/environment.ts";
 import { userStateDirectory } from "../config/files.ts";
-import { twinFailure } from "../config/key.ts";
-import { keepTrust } from "../config/trust.ts";
+import { conflictOf } from "../config/key.ts";
 import { Failure } from "../failure.ts";
 import { findLedger } from "../ledger/ledger.ts";
-import { importCommand, resultsCommand, statusCommand } from "../next-command.ts";
 import { KNOWN_RULES } from "../rules.ts";
-import { displayPath } from "../text.ts";
 import type { RunContext } from "./context.ts";
 
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
@@ -59,7 +56,7 @@ export async function loadSettings(
   const environment = resolveEnvironment(config, choice);
   progress.happened({ kind: "environment chosen", environment });
   await refuseMovedAddress(config, environment, env);
-  const problem = await conflictOf(context, config, environment);
+  const problem = await conflictOf(config, environment, env, context.stop);
   if (problem !== undefined && ledgers === "one") throw problem;
   if (problem !== undefined) progress.happened({ kind: "warning", message: problem.message });
   return { config, environment };
@@ -87,57 +84,4 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
       hint: "A config that is not trusted may not send your key elsewhere. Rename the environment, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
     },
   );
-}
-
-/** Why an environment's ledger does not know all that its service was sent: there is a second one. */
-export async function conflictOf(
-  { cwd, env, stop }: Loading,
-  config: Config,
-  environment: Environment,
-): Promise<Failure | undefined> {
-  const twin = await twinFailure(config, environment, env, stop);
-  const own = ownLedgerOf(config, environment, env);
-  if (twin !== undefined || own === undefined) return twin;
-  // What it was sent before it shared another's ledger must be imported there.
-  const { name, ledgerOwner } = environment;
-  const file = `${name}.promises.ndjson`;
-  return new Failure(
-    "usage",
-    `${name} shares the ledger of ${ledgerOwner}, but also has its own (${displayPath(own, cwd)}); what only that one knows would be sent again.`,
-    {
-      nothingSent: true,
-      hint: [
-        `Without the line sameServiceAs, settle its open runs: ${statusCommand(environment)}`,
-        `Then write its promises: ${resultsCommand(environment, "--all")} -o ${file}`,
-        `With the line again: ${importCommand(environment, file)}`,
-        `Then move ${displayPath(dirname(own), cwd)} away.`,
-      ].join("\n"),
-    },
-  );
-}
-
-/**
- * Trusts the config of the working directory as it is now. After this resolves that is on disk.
- *
- * @param configFlag a config named by a flag; such a one is trusted already.
- * @throws Failure `usage` where a config is named, or the working directory has none.
- */
-export async function trustConfig(
-  context: Loading,
-  configFlag: string | undefined,
-): Promise<NonNullable<Config["found"]>> {
-  const { cwd, env } = context;
-  if (configFlag !== undefined || env.TICKETS_CONFIG)
-    throw new Failure(
-      "usage",
-      "A config named with --config or TICKETS_CONFIG counts as trusted; --trust is for the one in the working directory.",
-      { hint: "Leave --config and TICKETS_CONFIG out." },
-    );
-  const { found } = await configOf(context, { isTrusting: true });
-  if (found === undefined)
-    throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`, {
-      hint: "Run the command in the folder that holds it.",
-    });
-  await keepTrust(found.file, found.digest, env);
-  return found;
 }

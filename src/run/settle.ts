@@ -6,22 +6,22 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand } from "../next-command.ts";
 import { count } from "../text.ts";
+import { openPromises } from "../write/promise-file.ts";
+import { writeRejectsOf } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";
 import { noteClosedInJournal } from "./lost-ledger.ts";
-import { openPromises } from "./outputs.ts";
-import { writeRejectsOf } from "./rejects.ts";
+import { byUser, type Limits, type OpenEnvironment, openEnvironment } from "./open.ts";
 import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
-import { byUser, type Limits, openSession, type Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
 export interface SettleSettings extends Limits {
   readonly environment: Environment;
-  /** Its id; undefined: the only open one. */
-  readonly run: string | undefined;
+  /** Its id; without one, the only open one. */
+  readonly run?: string | undefined;
   /** Without one, only what has to be decided is shown. */
-  readonly decision: SettleDecision | undefined;
+  readonly decision?: SettleDecision | undefined;
   /** Only this chunk. */
   readonly chunk?: number | undefined;
   /** Only this many actions, from the chunk's first. */
@@ -64,13 +64,13 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
       hint: "Add --chunk N, and --sent or --not-sent.",
     });
-  await using session = await openSession(context, environment, {
+  await using opened = await openEnvironment(context, environment, {
     ...options,
     command: "tickets settle",
     // It sends nothing, and may be what a person has to do before an import.
     mayLackRuns: true,
   });
-  const { ledger } = session;
+  const { ledger } = opened;
   const run = await chosenRun(ledger, options.run, environment);
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await openQuestions(ledger, run);
@@ -85,20 +85,20 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
       break;
     }
     case "abandon":
-      if (!(await close(context, session, run, options))) return undefined;
+      if (!(await close(context, opened, run, options))) return undefined;
       break;
     default: {
       const isUnseen = open.length > 1 || vanished > 0 || (await isInFlight(ledger, run));
       if (only === undefined && isUnseen) throw unseen(run, open, decision, environment);
-      chunks = await decide(context, session, run, { ...options, decision }, asked);
+      chunks = await decide(context, opened, run, { ...options, decision }, asked);
     }
   }
   const isDecision = decision === "sent" || decision === "not-sent";
-  const before = isDecision && asked.length === 0 ? await lastSettlement(session, run, only) : undefined;
+  const before = isDecision && asked.length === 0 ? await lastSettlement(opened, run, only) : undefined;
   const questions = decision === undefined ? await questionsOf(ledger, run, asked) : undefined;
-  const { counts, run: after, summary } = await statusAfter(session, run, context);
+  const { counts, run: after, summary } = await statusAfter(opened, run, context);
   const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
-  const durationMs = Math.round(performance.now() - session.startedAt);
+  const durationMs = Math.round(performance.now() - opened.startedAt);
   return { run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks, before };
 }
 
@@ -124,12 +124,12 @@ type Decided = SettleSettings & { readonly decision: "sent" | "not-sent" };
 
 async function decide(
   context: RunContext,
-  session: Session,
+  opened: OpenEnvironment,
   run: Run,
   { decision, first, reason }: Decided,
   asked: readonly Chunk[],
 ): Promise<readonly SettledChunk[]> {
-  const { ledger } = session;
+  const { ledger } = opened;
   for (const { chunk, count: actions } of asked)
     if (first !== undefined && (first < 1 || first > actions))
       throw new Failure(
@@ -143,9 +143,9 @@ async function decide(
     crashPoint("settled");
     if (settled !== undefined) done.push({ chunk, first: first ?? chunk.count, ...settled });
   }
-  await using _ = await openPromises(context, session, run);
+  await using _ = await openPromises(context, ledger, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
-  if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, session, run);
+  if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, opened, run);
   // A run that a person has settled may go on unasked.
   if (run.state === "open" && asked.length > 0)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
@@ -154,7 +154,7 @@ async function decide(
 
 /** What was decided before. @throws Failure `usage` where there is no such chunk. */
 async function lastSettlement(
-  { ledger, environment }: Session,
+  { ledger, environment }: OpenEnvironment,
   run: Run,
   only: number | undefined,
 ): Promise<Settlement | undefined> {
@@ -170,8 +170,13 @@ async function lastSettlement(
 }
 
 /** @returns false where the person who was asked did not want to close the run. */
-async function close(context: RunContext, session: Session, run: Run, options: SettleSettings): Promise<boolean> {
-  const { ledger, environment } = session;
+async function close(
+  context: RunContext,
+  opened: OpenEnvironment,
+  run: Run,
+  options: SettleSettings,
+): Promise<boolean> {
+  const { ledger, environment } = opened;
   const { confirmClose, reason } = options;
   if (run.state !== "open" && run.state !== "closing") return true;
   if (run.state === "open" && (await confirmClose?.(run, await ledger.counts(run.number))) === false) return false;
@@ -186,14 +191,14 @@ async function close(context: RunContext, session: Session, run: Run, options: S
       },
     );
   {
-    await using _ = await openPromises(context, session, run);
+    await using _ = await openPromises(context, ledger, run);
   }
-  await endClosing(context, session, run);
+  await endClosing(context, opened, run);
   return true;
 }
 
 /** What is left unsent goes into rejects before the run has ended. */
-async function endClosing(context: RunContext, { ledger, environment }: Session, run: Run): Promise<void> {
+async function endClosing(context: RunContext, { ledger, environment }: OpenEnvironment, run: Run): Promise<void> {
   await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
   await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });

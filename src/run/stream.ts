@@ -1,20 +1,21 @@
 /** Check, plan, enter, send, and keep every promise. */
 
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import { resultsCommand, settleCommand, streamCommand, streamOfRejects, validateCommand } from "../next-command.ts";
 import { inShell } from "../text.ts";
-import type { RunContext } from "./context.ts";
-import { adoptRun, enterRun } from "./enter.ts";
-import { findLedgerOf } from "./ledger-of.ts";
+import { makeWayForOutput } from "../write/promise-file.ts";
+import { defaultOutput } from "../write/promises.ts";
+import { afterEarlier, carryOut, finishEarlierRuns, writeLeft } from "./carry-out.ts";
+import type { CheckedInput, RunContext } from "./context.ts";
+import { adoptRun, enterRun, writeNotSent } from "./enter.ts";
 import { agreeToNewLedger, type NewLedgerWord, noteInJournal } from "./lost-ledger.ts";
-import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
-import type { CheckedInput } from "./progress.ts";
-import { writeNotSent } from "./rejects.ts";
-import { afterEarlier, finishEarlierRuns, writeLeft } from "./resume.ts";
+import { findLedgerOf, type Limits, type OpenEnvironment, openEnvironment } from "./open.ts";
 import { doubtedOf } from "./runs.ts";
-import { type Limits, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
 import { checkInput, type InputOptions, inputFlags, plan as planInput } from "./validate.ts";
@@ -23,15 +24,17 @@ export interface StreamSettings extends InputOptions, Limits {
   readonly settings: Settings;
   /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one of the environment. */
   readonly output?: string | undefined;
-  /** `resend`: also what was sent before. `adopt`: record as sent, and send nothing. */
-  readonly mode: "judge" | "resend" | "adopt";
+  /** `resend`: also what was sent before. `adopt`: record as sent, and send nothing. Default: `judge`. */
+  readonly mode?: "judge" | "resend" | "adopt" | undefined;
   /** Kept with what is adopted. */
   readonly reason?: string | undefined;
+  /** Do everything but send: the ledger is only read, and the plan is thrown away. */
+  readonly dryRun?: boolean | undefined;
   /** Leave the sending to workers. */
   readonly publishes?: boolean | undefined;
   /** Set aside a file that is in the way of the promises. */
-  readonly moveAside: boolean;
-  /** See `openSession`. */
+  readonly moveAside?: boolean | undefined;
+  /** See `openEnvironment`. */
   readonly newLedger?: NewLedgerWord;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?:
@@ -60,22 +63,23 @@ type StreamEnding =
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
 export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { files, settings, publishes = false, mode } = options;
+  const { files, settings, publishes = false } = options;
   const { environment } = settings;
+  if (options.dryRun === true) return await dryRun(context, options);
   if (publishes) refuseToPublish(options);
-  await using session = await openSession(context, environment, {
+  await using opened = await openEnvironment(context, environment, {
     ...options,
     command: `tickets stream ${files.map(inShell).join(" ")}`,
-    sends: !publishes && mode !== "adopt",
+    sends: !publishes && options.mode !== "adopt",
   });
-  const runs = (await session.ledger.runs()).length;
+  const runs = (await opened.ledger.runs()).length;
   context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
-  await writeLeft(context, session);
-  const earlier = publishes ? undefined : await finishEarlierRuns(context, session);
+  await writeLeft(context, opened);
+  const earlier = publishes ? undefined : await finishEarlierRuns(context, opened);
   if (earlier !== undefined && earlier.summary.state !== "finished")
     return { summary: earlier.summary, ending: { kind: "earlier run stopped" } };
   try {
-    const { summary, ending } = await streamInput(context, options, session, earlier);
+    const { summary, ending } = await streamInput(context, options, opened, earlier);
     return { summary: afterEarlier(summary, earlier?.summary), ending };
   } catch (cause) {
     // Something was already sent, for the earlier run.
@@ -88,15 +92,16 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
 async function streamInput(
   context: RunContext,
   options: StreamSettings,
-  session: Session,
+  opened: OpenEnvironment,
   earlier: RunEnd | undefined,
 ): Promise<StreamResult> {
-  const { ledger, environment, startedAt } = session;
-  const { mode, publishes = false } = options;
+  const { ledger, environment, startedAt } = opened;
+  const { mode = "judge", publishes = false, moveAside = false } = options;
   // Promises and rejects have to have a place to go; without a path, promises go to standard output.
-  const output = outputPath(options.output, environment.name, context.cwd);
+  const named = options.output ?? defaultOutput(environment.name);
+  const output = named === "-" ? undefined : resolve(context.cwd, named);
   await refuseReadOnlyFolder(context.cwd);
-  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, session, output, options.moveAside);
+  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, output, environment, moveAside);
   const checked = await checkInput(context, { ...options, lanes: environment.lanes }, ledger);
   using plan = checked.plan;
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
@@ -104,30 +109,37 @@ async function streamInput(
 
   context.progress.happened({ kind: "input checked", ...checked });
   if (plan.isRefused) return endInvalid(options, checked, startedAt);
-  if (plan.actions.new === 0) return await endNothingNew(context, options, checked, session, output);
+  if (plan.actions.new === 0) return await endNothingNew(context, options, checked, opened, output);
   if (mode === "adopt") {
-    const run = await adoptRun(context, session, options, checked);
+    const run = await adoptRun(context, opened, options, checked);
     const summary = summaryOf(checked, { environment, startedAt, state: "adopted", exitCode: EXIT_CODES.ok, run });
     return { summary, ending: { kind: "adopted", actions: plan.actions.new } };
   }
   context.progress.happened({ kind: "sending planned", ...checked });
   const { name, confirm } = environment;
-  const asked = { actions: plan.actions.new, environment: name, host: new URL(session.baseUrl).host };
+  const asked = { actions: plan.actions.new, environment: name, host: new URL(opened.baseUrl).host };
   if (confirm && (await options.confirm?.(asked)) === false) {
     const summary = summaryOf(checked, { environment, startedAt, state: "stopped", exitCode: EXIT_CODES.usage });
     return { summary, ending: { kind: "not confirmed" } };
   }
-  if (!publishes) await session.key();
-  const run = await enterRun(context, session, options, checked, output);
-  if (publishes) return await endPublished(checked, session, run);
-  // Loaded only here: many nights, nothing is sent.
-  const { carryOut } = await import("./carry-out.ts");
-  const end = await carryOut(context, session, run, "new");
+  if (!publishes) await opened.key();
+  const run = await enterRun(context, opened, options, checked, output);
+  if (publishes) return await endPublished(checked, opened, run);
+  const end = await carryOut(context, opened, run, "new");
   return { summary: end.summary, ending: { kind: "sent", end } };
 }
 
-/** Everything but sending: the ledger is only read, and the plan is thrown away. */
-export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
+async function refuseReadOnlyFolder(cwd: string): Promise<void> {
+  await access(cwd, constants.W_OK).catch((cause: unknown) => {
+    throw new Failure("usage", `The working folder ${cwd} is not writable, and rejects files are written there.`, {
+      nothingSent: true,
+      cause,
+      hint: "Run the command in a folder that it may write to; inputs may be named by their paths.",
+    });
+  });
+}
+
+async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { environment } = options.settings;
   const startedAt = performance.now();
   {
@@ -193,12 +205,12 @@ async function endNothingNew(
   context: RunContext,
   options: StreamSettings,
   checked: CheckedInput,
-  { ledger, environment, startedAt }: Session,
+  opened: OpenEnvironment,
   output: string | undefined,
 ): Promise<StreamResult> {
+  const { ledger, environment, startedAt } = opened;
   const { plan, isNews } = checked;
-  const { safeCsv } = environment;
-  const rejects = options.mode === "adopt" ? [] : await writeNotSent(context, ledger, plan, { output, safeCsv });
+  const rejects = options.mode === "adopt" ? [] : await writeNotSent(context, opened, plan, output);
   await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
   const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, inputFlags(options), context, environment);
@@ -208,8 +220,8 @@ async function endNothingNew(
   return { summary, ending: { kind: "nothing sent", checked } };
 }
 
-async function endPublished(checked: CheckedInput, session: Session, entered: Run): Promise<StreamResult> {
-  const { ledger, environment, startedAt } = session;
+async function endPublished(checked: CheckedInput, opened: OpenEnvironment, entered: Run): Promise<StreamResult> {
+  const { ledger, environment, startedAt } = opened;
   const { plan, isNews } = checked;
   const { run, number, output = null } = entered;
   await noteInJournal(environment, ledger, entered, plan.actions.new);

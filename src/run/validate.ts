@@ -1,20 +1,26 @@
 /** From files to a checked plan, for `validate`, `plan` and `stream`. */
 
 import { statSync } from "node:fs";
-import type { ActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields } from "../actions/actions.ts";
+import { isFieldName, isPersonal } from "../actions/fields.ts";
+import type { PlacedProblem } from "../actions/problem.ts";
+import { type Config, originOf } from "../config/config.ts";
+import { displayOrigin } from "../config/declared.ts";
+import { atItsPlace } from "../config/document.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { personalColumns } from "../map/names.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
+import { allMarksOf } from "../plan/public-values.ts";
+import type { OnRow } from "../plan/reading.ts";
+import type { UnderstoodInput } from "../plan/rows.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import { severityIn, severityTable } from "../rules.ts";
-import type { RunContext } from "./context.ts";
-import { findLedgerOf } from "./ledger-of.ts";
+import type { CheckedInput, RunContext } from "./context.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
-import { atItsPlace, formOf, type OnRow, readingOf, sourceOf } from "./mappers.ts";
-import type { CheckedInput } from "./progress.ts";
+import { findLedgerOf } from "./open.ts";
 import type { SettingsToCheck } from "./settings.ts";
-import { allMarksOf, decidingPlaces, namingPersons, type UnderstoodInput } from "./understood.ts";
 
 /** Flags of every command that reads input. */
 export interface InputOptions {
@@ -32,7 +38,7 @@ export interface InputOptions {
 export interface PlanSettings extends InputOptions {
   readonly settings: SettingsToCheck;
   /** `judge` by default. */
-  readonly mode?: PlanOptions["mode"];
+  readonly mode?: PlanOptions["mode"] | undefined;
   /** 1 by default. */
   readonly lanes?: number;
   /** Called with each row and what the mapping makes of it. */
@@ -49,29 +55,19 @@ export async function checkInput(
   ledger: Ledger | undefined,
 ): Promise<CheckedInput> {
   const { settings, mode = "judge", lanes = 1, order = "input" } = options;
-  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, encoding } = options;
+  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 } } = options;
   const { config, environment } = settings;
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, { cwd, inputFormat: options.format, signal });
   const severities = severityTable(config.rules);
   const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
-  const mapping = { ...options, config, problems, signal };
   const total = bytesOf(files);
   const understood: UnderstoodInput[] = [];
   const planning = makePlan({
-    ...{ files, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, signal, environment },
-    readingOf: (file, input) => readingOf(file, input, mapping),
-    openingOf: (file) => ({
-      ...{ signal, stdin, maxInputBytes: environment?.maxInputBytes },
-      ...formOf(sourceOf(file, mapping)?.config),
-      ...(encoding !== undefined && { encoding }),
-    }),
-    onUnderstood(file, how, rows) {
-      // `--action` sets the rules of a source aside.
-      const source = options.action === undefined ? sourceOf(file, mapping)?.name : undefined;
-      understood.push({ ...how, file, rows, source });
-    },
+    ...{ ...options, files, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, environment },
+    ...{ sources: config.sources, rules: config.rules, maxInputBytes: environment?.maxInputBytes, stdin, signal },
+    onUnderstood: (input) => understood.push(input),
     onRows: (rows, bytes) => {
       const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
       progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
@@ -81,7 +77,7 @@ export async function checkInput(
   });
   const plan = await planning.catch((cause: unknown) => {
     progress.happened({ kind: "inputs understood", inputs: understood, known: new Set() });
-    throw atItsPlace(config, cause, cwd);
+    throw atItsPlace(config.documents, cause, cwd);
   });
   progress.advanced(undefined);
   const known = (await ledger?.reported(allMarksOf(understood))) ?? new Set();
@@ -100,6 +96,45 @@ export async function checkInput(
 function bytesOf(files: readonly InputFile[]): number {
   const found = files.map(({ path }) => (path === "-" ? undefined : statSync(path, { throwIfNoEntry: false })));
   return found.every((each) => each?.isFile()) ? found.reduce((sum, each) => sum + (each?.size ?? 0), 0) : 0;
+}
+
+/** Whether a field names a person, or a column of a file of which its source makes such a field. */
+function namingPersons(config: Config, inputs: readonly UnderstoodInput[]) {
+  const columns = new Map(
+    inputs.flatMap(({ file, source, input }) => {
+      const rules = source === undefined ? undefined : config.sources[source];
+      return rules === undefined ? [] : [[file.name, personalColumns(rules, input.header)] as const];
+    }),
+  );
+  return ({ source: file, field }: Pick<PlacedProblem, "source" | "field">): boolean =>
+    field !== undefined && (isPersonal(field) || columns.get(file)?.has(field) === true);
+}
+
+/**
+ * Where the config decides about the field of a problem, as `tickets.config.yaml:14`; of one that names no action, in each
+ * action that takes the field. A constant is checked with the config, so it is named only where there is nothing else.
+ */
+function decidingPlaces(config: Config, inputs: readonly UnderstoodInput[], cwd: string) {
+  const sources = new Map(inputs.map(({ file, source }) => [file.name, source]));
+  return ({ source: file, field, action }: Pick<PlacedProblem, "source" | "field" | "action">): readonly string[] => {
+    const source = sources.get(file);
+    if (source === undefined || field === undefined || !isFieldName(field)) return [];
+    const { actions = [], fields } = config.sources[source] ?? {};
+    const found = actions.flatMap((entry, at) =>
+      ACTION_NAMES.flatMap((name) => {
+        const isMeant = action === undefined ? acceptedFields(name).includes(field) : name === action;
+        if (!isMeant || !Object.hasOwn(entry, name)) return [];
+        const own = entry[name]?.fields?.[field];
+        const rule = own ?? fields?.[field];
+        const path = own === undefined ? ["fields", field] : ["actions", at, name, "fields", field];
+        const origin = originOf(config, ["sources", source, ...path]);
+        return origin === undefined ? [] : [{ origin, isConstant: typeof rule === "string" && !rule.includes("{") }];
+      }),
+    );
+    const varying = found.filter(({ isConstant }) => !isConstant);
+    const origins = (varying.length > 0 ? varying : found).map(({ origin }) => displayOrigin(origin, cwd));
+    return [...new Set(origins)];
+  };
 }
 
 /** The flags that say how the same input is read again. */

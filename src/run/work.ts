@@ -4,17 +4,15 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import { resumeCommand, settleCommand } from "../next-command.ts";
+import { claimedLanes, SEEN_MS, startWorker, type Worker } from "../send/lanes.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { pause } from "../send/waiting.ts";
-import { endOf, sendFrom, stopAfter } from "./carry-out.ts";
-import type { RunContext } from "./context.ts";
-import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
+import { endOf, sendFrom } from "./carry-out.ts";
+import type { RunContext, RunEvent } from "./context.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
-import type { RunEvent } from "./progress.ts";
+import { findLedgerOf, LOCK, limitsOf, type OpenEnvironment, openLedgerOf, openService } from "./open.ts";
 import { failureIfBlocked, openQuestions, statusAfter } from "./runs.ts";
-import { deadlineOf, openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
-import { claimedLanes, SEEN_MS, startWorker, type Worker } from "./worker.ts";
 
 export interface WorkSettings {
   readonly environment: Environment;
@@ -40,25 +38,24 @@ export interface WorkResult {
  */
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
   const { environment, untilIdle } = options;
-  const startedAt = performance.now();
-  const deadline = deadlineOf(startedAt, options.maxDuration);
+  const limits = limitsOf(context, options.maxDuration);
   if (environment.ledgerServer === undefined) throw nothingToShare(environment);
   await using service = await openService(context, environment);
   await service.key();
-  const stop = stopAfter(deadline, context.stop);
+  const { stop } = limits;
   const own: RunContext = { ...context, stop };
   const result: WorkResult = { accepted: 0, rejected: 0, ended: [], exitCode: EXIT_CODES.ok };
   if (!(await isPublished(own, options))) return result;
   await using ledger = await openLedgerOf(environment, environment.baseUrl, own);
   await refuseLostRuns(environment, ledger, context.cwd);
   own.progress.happened({ kind: "ledger opened", environment, runs: (await ledger.runs()).length, isToSend: true });
-  const session: Session = { ...service, command: "tickets work", ledger, startedAt, deadline };
-  await using worker = await startWorker(session);
+  const opened: OpenEnvironment = { ...service, ...limits, command: "tickets work", ledger };
+  await using worker = await startWorker(ledger, opened.command, environment.timeoutMs);
   if (worker === undefined) throw new Error("a ledger on a server that nobody shares");
 
   for (let reported: string | undefined; ; ) {
     // The database may be away: a worker with nothing to store does not wait for it.
-    const found = await unlessStopped(stop, () => lookFor(session));
+    const found = await unlessStopped(stop, () => lookFor(opened));
     if (found === undefined) {
       const by = stop.reason as StopRequest; // see RunContext
       if (by !== "max-duration") result.exitCode = exitCodeOf({ kind: "stopped", by });
@@ -66,7 +63,7 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
     }
     if ("run" in found) {
       reported = undefined;
-      const then = await sendLanesOf(own, options, session, worker, found.run, result);
+      const then = await sendLanesOf(own, options, opened, worker, found.run, result);
       if (then === "end") return result;
       if (then === "look") continue;
     } else {
@@ -84,14 +81,14 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
 async function sendLanesOf(
   context: RunContext,
   { onRunEnd }: WorkSettings,
-  session: Session,
+  opened: OpenEnvironment,
   worker: Worker,
   run: Run,
   result: WorkResult,
 ): Promise<"look" | "rest" | "end"> {
-  const { ledger, environment } = session;
+  const { ledger, environment } = opened;
   const { progress } = context;
-  const sent = await sendFrom(context, session, run, claimedLanes(ledger, worker, run, environment.lanes));
+  const sent = await sendFrom(context, opened, run, claimedLanes(ledger, worker, run.number, environment.lanes));
   result.accepted += sent.accepted;
   result.rejected += sent.rejected;
   const stops = sent.stops.filter(({ kind }) => kind !== "finished");
@@ -109,7 +106,7 @@ async function sendLanesOf(
   const exitCode = first === undefined ? (end ?? result.exitCode) : exitCodeOf(first);
   result.exitCode = exitCode;
   if (end !== undefined || (first !== undefined && first.kind !== "stopped")) {
-    const { summary } = await statusAfter(session, run, context);
+    const { summary } = await statusAfter(opened, run, context);
     await onRunEnd({ exitCode, summary: { ...summary, exitCode } });
   }
   if (stops.some(endsWork)) return "end";
@@ -135,20 +132,20 @@ interface Waiting {
 }
 
 /** The oldest open run, or why nothing of it is sent. */
-async function lookFor(session: Session): Promise<{ readonly run: Run } | Waiting> {
-  const { ledger } = session;
+async function lookFor(opened: OpenEnvironment): Promise<{ readonly run: Run } | Waiting> {
+  const { ledger } = opened;
   const [run] = await ledger.runs({ states: ["open"] });
   if (run === undefined) {
     const isFirst = (await ledger.runs({ last: 1 })).length === 0;
     const holder: LockHolder | undefined = await ledger.holder(LOCK);
     return { event: { kind: "nothing to work on", isFirst, holder }, about: String(holder?.since) };
   }
-  const waits = (await ledger.workers?.maySend(run.number)) === true ? undefined : await whyWorkWaits(session, run);
+  const waits = (await ledger.workers?.maySend(run.number)) === true ? undefined : await whyWorkWaits(opened, run);
   return waits === undefined ? { run } : { event: { kind: "run waits for a person", waits }, about: waits.message };
 }
 
 /** Why no worker goes on with a run; undefined where it may be sent since. */
-async function whyWorkWaits({ ledger, environment }: Session, run: Run): Promise<Failure | undefined> {
+async function whyWorkWaits({ ledger, environment }: OpenEnvironment, run: Run): Promise<Failure | undefined> {
   const of = `Run ${run.run}`;
   const open = await openQuestions(ledger, run);
   if (open.length > 0) {

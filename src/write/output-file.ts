@@ -7,7 +7,6 @@ import { createHash, type Hash } from "node:crypto";
 import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { replaceFile } from "../disk/files.ts";
 import { makeFolder, syncFolder } from "../disk/folders.ts";
@@ -135,23 +134,24 @@ export async function openOutput(
     readonly input?: number;
   },
 ): Promise<OutputFile> {
-  const { kind, header, state, run, input } = options;
-  const isFresh = state.state === "fresh";
+  const { header, state, ...of } = options;
+  let file: FileHandle | undefined;
   try {
-    const file = await openToAppend(path, isFresh);
-    return await orClosed(file, async () => {
-      const known = isFresh ? undefined : state.known;
-      if (isFresh) syncFolder(dirname(path));
-      else if (state.isTorn) {
-        await file.truncate(state.known.length);
-        await file.sync();
-      }
-      const of = { kind, run, input };
-      const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), known?.length ?? 0, of);
-      if (output.length === 0 && header !== "") await output.append(header);
-      return output;
-    });
+    file = await openToAppend(path, state.state === "fresh");
+    if (state.state === "fresh") {
+      if ((await file.stat()).size > 0) throw justChanged(path);
+      syncFolder(dirname(path));
+    } else if (state.isTorn) {
+      await file.truncate(state.known.length);
+      await file.sync();
+    }
+    const length = state.state === "fresh" ? 0 : state.known.length;
+    const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length, of);
+    if (length === 0 && header !== "") await output.append(header);
+    return output;
   } catch (cause) {
+    // Node ends a process that leaves one open to the garbage.
+    await file?.close().catch(() => undefined);
     throw unwritable(path, cause);
   }
 }
@@ -160,17 +160,16 @@ export async function openOutput(
 async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle> {
   const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
   if (!isFresh) return open(path, O_RDWR | O_APPEND);
-  const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
+  return open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
     if (errorCode(cause) === "EEXIST") return open(path, O_RDWR | O_APPEND);
     throw cause;
   });
-  return orClosed(file, async () => {
-    if ((await file.stat()).size === 0) return file;
-    throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
-      hint: "Run the same command again.",
-    });
-  });
 }
+
+const justChanged = (path: string): Failure =>
+  new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
+    hint: "Run the same command again.",
+  });
 
 /** An opened file that grows. One append at a time. */
 export class OutputFile implements AsyncDisposable {
@@ -198,11 +197,6 @@ export class OutputFile implements AsyncDisposable {
     this.#length = length;
     this.#of = of;
     this.#writtenAt = opened.mtimeNs;
-  }
-
-  /** Bytes that are known to be on disk. */
-  get length(): number {
-    return this.#length;
   }
 
   /**

@@ -28,6 +28,9 @@ const COLUMNS = [
 
 type PromiseLine = { readonly [C in (typeof COLUMNS)[number]]?: string | number | undefined };
 
+/** The promises file of the working folder where none is named. */
+export const defaultOutput = (environment: string): string => `promises.${environment}.ndjson`;
+
 /** The format that a file name asks for by its ending; NDJSON for any other. */
 export const promiseFormat = (path: string): PromiseFormat =>
   FORMATS.find((format) => path.toLowerCase().endsWith(`.${format}`)) ?? "ndjson";

@@ -5,12 +5,13 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { parseVerbatim } from "../actions/json.ts";
-import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
+import type { Item, Ledger, Run, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../read/file-names.ts";
-import { GUARDED, GUARDED_COLUMN, guardCell, REASON_COLUMN, ROW_COLUMN } from "../read/rejects-columns.ts";
+import { GUARDED, GUARDED_COLUMN, guardCell, REASON_COLUMN, ROW_COLUMN, rowKeyText } from "../read/rejects-columns.ts";
 import { keptRow } from "../read/row.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
 import { inspectOutput, type OutputState, openOutput } from "./output-file.ts";
+import { rejectionText } from "./rejection-text.ts";
 
 /** A row that is still open. */
 export interface OpenRow {
@@ -232,6 +233,42 @@ export async function rejectsOf(
   { number, options }: Pick<Run, "number" | "options">,
 ): Promise<readonly string[]> {
   const files = await ledger.rejectsFilesOf(number);
-  const before = Array.isArray(options.rejects) ? options.rejects.map(String) : [];
-  return [...new Set([...before, ...files])].filter((path) => existsSync(path));
+  return [...new Set([...(options.rejects ?? []), ...files])].filter((path) => existsSync(path));
 }
+
+/** Writes what of the run was rejected, or closed unsent, into rejects. */
+export async function writeRejectsOf({ cwd }: { readonly cwd: string }, ledger: Ledger, run: Run): Promise<void> {
+  // Another machine may have entered the run.
+  const { directory: entered = cwd, safeCsv = false } = run.options;
+  const directory = existsSync(entered) ? entered : cwd;
+  const { inputs, number, output } = run;
+  const rows = () => openRowsOf(ledger, run);
+  await writeRejects({ ledger, run: number, inputs, directory, output, safeCsv, rows });
+}
+
+/** The rows of which something was rejected or closed unsent, each with all that is open of it. */
+async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
+  for (const { chunk, rejected, state, detail } of await ledger.chunks(run.number, {
+    states: ["answered", "abandoned"],
+  })) {
+    if (rejected === 0 && state === "answered") continue;
+    const { items, rows } = await ledger.outcomes(run.number, chunk);
+    const open = items.filter(({ outcome }) => outcome === "rejected" || outcome === "not sent");
+    for (const ofRow of Map.groupBy(open, ({ origin }) => origin.row).values()) {
+      const [first] = ofRow;
+      const text = first && rows?.[first.origin.row];
+      if (first === undefined || text === undefined) continue;
+      const { input, line, digest, position, seq } = first.origin;
+      yield {
+        ...{ input, line, text },
+        reason: [...new Set(ofRow.map((item) => reasonOf(item, detail)))].join(" | "),
+        key: rowKeyText({ digest, ...(position ?? { run: run.run, seq }) }),
+      };
+    }
+  }
+}
+
+const reasonOf = (item: Item, detail = "the run was closed."): string =>
+  item.outcome === "rejected"
+    ? `${item.origin.kind} ${rejectionText(item)}`
+    : `${item.origin.kind} was not sent: ${detail}`;

@@ -24,7 +24,7 @@ import { status } from "../../src/commands/status.ts";
 import { stream } from "../../src/commands/stream.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import type { WorkUnderWay } from "../../src/run/progress.ts";
+import type { WorkUnderWay } from "../../src/run/context.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/stop.ts";

@@ -77,7 +77,7 @@ export function newRun(over: Partial<NewRun> = {}): NewRun {
     actions: { total: 2 },
     byAction: { soldTicket: 2 },
     problems: { errors: 0, warnings: 0 },
-    options: { order: "input" },
+    options: {},
     ...over,
   };
 }

@@ -1,7 +1,11 @@
-/** A report as one HTML page that needs nothing else: no network, no script. */
+/** A report as one HTML page that needs nothing else, no network and no script; and where it may be written. */
 
 import { createHash } from "node:crypto";
-import { count, durationText, number } from "../../text.ts";
+import { constants } from "node:fs";
+import { access, open, realpath, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { errorCode, Failure } from "../../failure.ts";
+import { count, displayPath, durationText, number } from "../../text.ts";
 import { requestTimes, stackedBar } from "./chart.ts";
 import { Html, html, NOTHING } from "./html.ts";
 import type { Bars, Block, Command, Group, Report, Section, Table, Tile } from "./report.ts";
@@ -127,4 +131,45 @@ function timesOf(times: SendingTimes, id: string): Html {
       : `Half of them took up to ${durationText(medianMs)}, the slowest ${durationText(slowestMs)}.`;
   return html`<p>${count(all, "request")} in ${durationText(busyMs)}, ${number(rate)} actions a second. ${took}</p>
 <figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, id)}</figure>`;
+}
+
+/**
+ * The absolute path of a report that can be written. Only an earlier report and an empty file are replaced.
+ *
+ * @param output the promises file of the command.
+ * @throws Failure `usage` for any other file, and where the folder is missing or can't be written.
+ */
+export async function reportPath(
+  { cwd }: { readonly cwd: string },
+  file: string,
+  { output, isToSend }: { readonly output: string | undefined; readonly isToSend: boolean },
+): Promise<string> {
+  const named = resolve(cwd, file);
+  // What a link leads to is replaced, and the link stays.
+  const path = await realpath(named).catch(() => named);
+  const isOutput = output !== undefined && resolve(cwd, output) === named;
+  const why = isOutput ? "the promises go there" : await whyNoReport(path);
+  if (why === undefined) return path;
+  throw new Failure("usage", `--report ${displayPath(named, cwd)} can't be written: ${why}.`, {
+    nothingSent: isToSend,
+    hint: "Name another file, such as report.html, or move this one away.",
+  });
+}
+
+async function whyNoReport(path: string): Promise<string | undefined> {
+  if (!/\.html?$/i.test(path)) return "a report is an HTML page, and this does not end in .html";
+  // Of a file in place of the folder, the dot makes this ENOTDIR.
+  const cause = await access(`${dirname(path)}/.`, constants.W_OK).catch((error: unknown) => error);
+  if (cause !== undefined) return `its folder is missing or not writable (${errorCode(cause)})`;
+  const found = await stat(path).catch(() => undefined);
+  // A device or a pipe takes what is written.
+  const isFree = found === undefined || (!found.isDirectory() && (found.size === 0 || (await isReport(path))));
+  return isFree ? undefined : "it is no report of tickets, and is not replaced";
+}
+
+async function isReport(path: string): Promise<boolean> {
+  await using file = await open(path, "r");
+  const mark = Buffer.from(REPORT_MARK);
+  const { buffer } = await file.read(Buffer.alloc(mark.length), 0, mark.length, 0);
+  return buffer.equals(mark);
 }

@@ -10,7 +10,7 @@ import { stringify } from "csv-stringify/sync";
 import { expect } from "vitest";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
 import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../../src/library.ts";
-import type { CheckedInput } from "../../../src/run/progress.ts";
+import type { CheckedInput } from "../../../src/run/context.ts";
 import type { StreamResult } from "../../../src/run/stream.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { openRig, type Rig } from "../invariant/rig.ts";

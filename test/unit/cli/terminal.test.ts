@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeProgress, openTerminal } from "../../../src/cli/terminal.ts";
-import type { WorkUnderWay } from "../../../src/run/progress.ts";
+import type { WorkUnderWay } from "../../../src/run/context.ts";
 
 /** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
 async function reported(state: WorkUnderWay, before?: WorkUnderWay): Promise<string> {

@@ -1,26 +1,26 @@
-/** What each input is read and mapped with: its source, the lookup files of that, and what of the config shows only then. */
+/** What each input is opened, read and mapped with: its source, and the lookup files of that. */
 
 import { basename } from "node:path";
+import type { Readable } from "node:stream";
 import type { ActionName } from "../actions/actions.ts";
-import type { Config } from "../config/config.ts";
-import { type ConfigDocument, keysAt, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
 import { createMapper, type MapperOptions } from "../map/create-mapper.ts";
 import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
-import { MappingError } from "../map/mapping-error.ts";
 import { actionOfFileName } from "../map/named-columns.ts";
-import { hintOfNoSource, selectSource } from "../map/select-source.ts";
+import { hintOfNoSource, type Sources, selectSource } from "../map/select-source.ts";
 import type { NamedSource, SourceConfig } from "../map/source.ts";
-import { madeBy } from "../plan/made.ts";
-import type { Problems } from "../plan/problems.ts";
-import type { Reading } from "../plan/rows.ts";
 import { problemsOfText } from "../read/content.ts";
-import { type Input, openInput } from "../read/input.ts";
+import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
-import { cleanText, displayPath } from "../text.ts";
+import type { Severity } from "../rules.ts";
+import { cleanText } from "../text.ts";
+import type { Rules } from "./look.ts";
+import { type Made, madeBy } from "./made.ts";
+import type { Problems } from "./problems.ts";
+import type { Mapping } from "./thread.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {
@@ -33,31 +33,58 @@ export interface MappedFile {
 /** Called for every row that can be read, with what the mapping makes of it before any check. */
 export type OnRow = (from: MappedFile, row: Row, mapped: Mapped) => void;
 
-interface MappingOptions {
-  readonly config: Config;
+export interface ReadingOptions {
+  readonly sources: Sources;
+  /** Of the config. */
+  readonly rules: Readonly<Record<string, Severity>>;
+  /** `--action`, `--source` and `--encoding`. */
   readonly action?: ActionName | undefined;
-  /** `--source`. */
   readonly source?: string | undefined;
+  readonly encoding?: string | undefined;
+  /** Where the input `-` is read from. */
+  readonly stdin: Readable;
+  readonly maxInputBytes: number | undefined;
   readonly problems: Problems;
   readonly onRow?: OnRow | undefined;
   readonly signal: AbortSignal;
 }
 
-export const sourceOf = (file: InputFile, { config, source }: MappingOptions): NamedSource | undefined =>
-  selectSource(config.sources, nameOf(file), source, file.isRejects);
+/** How the rows of a file are read. */
+export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
+  readonly mapper: Mapper;
+  /** What another mapper of the kind can be made of. */
+  readonly mapping: Mapping;
+  /** Called for every row that can be read, with what the mapping makes of it before any check. */
+  readonly onRow: ((row: Row, mapped: Mapped) => void) | undefined;
+  /** A source of the config says what its rows give. */
+  readonly isSource: boolean;
+  /** Name of the source whose rules are used: `--action` sets them aside. */
+  readonly source: string | undefined;
+  /** How it makes its actions. */
+  readonly made: readonly Made[];
+}
 
-export async function readingOf(file: InputFile, { header }: Input, options: MappingOptions): Promise<Reading> {
-  const { config, action, onRow } = options;
+const sourceOf = (file: InputFile, { sources, source }: ReadingOptions): NamedSource | undefined =>
+  selectSource(sources, nameOf(file), source, file.isRejects);
+
+export function openingOf(file: InputFile, options: ReadingOptions): OpenInputOptions {
+  const { encoding, stdin, maxInputBytes, signal } = options;
+  const form = formOf(sourceOf(file, options)?.config);
+  return { signal, stdin, maxInputBytes, ...form, ...(encoding !== undefined && { encoding }) };
+}
+
+export async function readingOf(file: InputFile, { header }: Input, options: ReadingOptions): Promise<Reading> {
+  const { rules, action, onRow } = options;
   const source = sourceOf(file, options);
   const fileName = nameOf(file);
   const mapping = {
     fileName,
     lookups: await readLookups(source?.config, options),
-    relaxedRules: new Set(Object.keys(config.rules).filter((rule) => config.rules[rule] !== "error")),
+    relaxedRules: new Set(Object.keys(rules).filter((rule) => rules[rule] !== "error")),
     ...(action && { action }),
     ...(source && { source }),
   };
-  const mapper = mapperFor({ ...mapping, ...(header && { header }) }, config);
+  const mapper = mapperFor({ ...mapping, ...(header && { header }) }, options.sources);
   const from = { file, header, source: source?.config, mapper };
   return {
     ...{ mapper, mapping },
@@ -65,6 +92,7 @@ export async function readingOf(file: InputFile, { header }: Input, options: Map
     readAs: action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "",
     allowEmpty: source?.config.allowEmpty === "true",
     isSource: source?.config.actions !== undefined,
+    source: action === undefined ? source?.name : undefined,
     made: source === undefined ? [] : madeBy(source.config, action),
   };
 }
@@ -72,14 +100,14 @@ export async function readingOf(file: InputFile, { header }: Input, options: Map
 const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
 /** What is wrong with a file that no source fits names the sources that there are. */
-function mapperFor(options: MapperOptions, config: Config): Mapper {
+function mapperFor(options: MapperOptions, sources: Sources): Mapper {
   const { source, action, fileName } = options;
   try {
     return createMapper(options);
   } catch (cause) {
     if (source !== undefined || action !== undefined || !(cause instanceof Failure) || cause.code !== "usage")
       throw cause;
-    const more = hintOfNoSource(config.sources, fileName);
+    const more = hintOfNoSource(sources, fileName);
     throw cause.with({ hint: cause.hint === undefined ? more : `${cause.hint}\n${more}` });
   }
 }
@@ -87,7 +115,7 @@ function mapperFor(options: MapperOptions, config: Config): Mapper {
 /** Reads all of them into memory. */
 async function readLookups(
   source: SourceConfig | undefined,
-  options: MappingOptions,
+  options: ReadingOptions,
 ): Promise<ReadonlyMap<string, LookupTable>> {
   const tables = new Map<string, LookupTable>();
   for (const [name, lookup] of Object.entries(source?.lookup ?? {}))
@@ -98,7 +126,7 @@ async function readLookups(
 async function readLookup(
   name: string,
   { file, csv }: NonNullable<SourceConfig["lookup"]>[string],
-  { problems, signal }: MappingOptions,
+  { problems, signal }: ReadingOptions,
 ): Promise<LookupTable> {
   const [found, another] = await resolveInputs([file], { signal });
   if (found === undefined || another !== undefined)
@@ -130,7 +158,7 @@ const lookupText = (file: string, line: number, message: string): string =>
   `${cleanText(file, 200)}:${line} ${message}`;
 
 /** What a source's config says about how its files are read. */
-export function formOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
+function formOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
   const { encoding, delimiter, header, ...dialect } = source?.csv ?? {};
   const headerLine: number | "none" | undefined = header === undefined || header === "none" ? header : Number(header);
   return {
@@ -139,28 +167,3 @@ export function formOf(source: Pick<SourceConfig, "csv" | "rows"> | undefined) {
     csv: { delimiter, headerLine, dialect } as const,
   };
 }
-
-/** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
-export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {
-  if (!(cause instanceof MappingError)) return cause;
-  const document = config.documents.find((each) => isDeclared(each, cause.keys));
-  if (document === undefined) return cause;
-  const faults = [cause, ...cause.others].map((fault) => {
-    const { file, line, column } = positionAt(document, fault.keys);
-    return { line, column, hint: fault.hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
-  });
-  const [only] = faults;
-  if (faults.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
-  const lines = faults
-    .sort((one, other) => one.line - other.line || one.column - other.column)
-    .map(({ text, hint }, at, all) => {
-      // A hint shared by several in a row is given after the last of them.
-      return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
-    });
-  const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
-  return new Failure("usage", message, { cause, nothingSent: true });
-}
-
-/** Whether it is this file that holds the source, or what else the keys begin with. */
-const isDeclared = ({ value }: ConfigDocument, [top = "", name]: readonly (string | number)[]): boolean =>
-  keysAt(value, [top]).includes(String(name));
