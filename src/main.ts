@@ -142,7 +142,7 @@ async function explain(error: unknown): Promise<Explained | undefined> {
     return {
       code: "storage",
       message: "Files of tickets itself are gone: it was updated or removed while this command ran.",
-      hint: "Run the same command again, once tickets is whole again: the ledger knows what was sent.",
+      hint: "Install it again, then run the same command: the ledger knows what was sent.",
       exitCode: EXIT_CODES.storage,
     };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
