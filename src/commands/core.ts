@@ -79,7 +79,7 @@ const WORDS: Words = {
   },
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
-      `Wrote the missing promises of run ${run} to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+      `Wrote the missing promises of run ${run} to ${files.map((path) => displayPath(path, cwd)).join(", ") || "standard output"}.`,
     ),
   "output set aside": ({ path, aside }, { reporter, cwd }) =>
     reporter.warn(`${displayPath(path, cwd)} was set aside as ${displayPath(aside, cwd)}.`),
