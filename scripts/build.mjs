@@ -31,7 +31,6 @@ const PARTS_OF_UNDICI = `
   export { default as buildConnector } from "undici/lib/core/connect.js";
   export { default as Client } from "undici/lib/dispatcher/client.js";
   export { default as EnvHttpProxyAgent } from "undici/lib/dispatcher/env-http-proxy-agent.js";
-  export { default as errors } from "undici/lib/core/errors.js";
 `;
 const inParts = {
   name: "parts-of-undici",

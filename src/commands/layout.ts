@@ -57,14 +57,18 @@ const padded = (text: string, width: number): string => text + " ".repeat(Math.m
 /** What is not known is left out. */
 export type Fact = readonly [name: string, value: string | null | undefined];
 
-/** `  chunkSize  5000`: a line for each value, beside its name; a long one goes on below itself. */
+/** `  chunkSize  5000`: a line for each value, beside its name, where it goes on below itself; below its name where a word of it is too long for that. */
 export function inPairs(facts: readonly Fact[], columns: number, indent = ""): readonly string[] {
   const known = facts.flatMap(([name, value]) => (value == null ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => textWidth(name)));
   const room = columns - indent.length - width - GAP.length;
-  return known.flatMap(([name, value]) =>
-    foldWords(value, room).map((line, at) => `${indent}${padded(at === 0 ? name : "", width)}${GAP}${line}`),
-  );
+  return known.flatMap(([name, value]) => {
+    const beside = foldWords(value, room);
+    if (beside.every((line) => textWidth(line) <= room))
+      return beside.map((line, at) => `${indent}${padded(at === 0 ? name : "", width)}${GAP}${line}`);
+    const below = foldWords(value, columns - indent.length - GAP.length);
+    return [`${indent}${name}`, ...below.map((line) => `${indent}${GAP}${line}`)];
+  });
 }
 
 /** What a row has in each column; texts are clean already. */

@@ -23,6 +23,7 @@ export function parseBaseUrl(text: string): { readonly url: string } | { readonl
   }
   if (/[?#]/.test(text))
     return { problem: "has a query or fragment; /stream is added to its end, so it must be plain" };
+  if (/%(?![0-9a-f]{2})/i.test(text)) return { problem: "has a % that begins no escape; a percent sign itself is %25" };
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
     return {
       problem: `is http: to ${url.host}; without https, only this machine (localhost, 127.0.0.1, [::1]) is allowed`,

@@ -159,19 +159,29 @@ export async function readBody(reader: Reader, run: number, chunk: number): Prom
     reader,
     sql`SELECT body, sha256, origins FROM bodies WHERE ${ofChunk(run, chunk)}`,
   );
-  if (row?.body === undefined) return undefined;
-  try {
+  const { body: packed } = row ?? {};
+  if (row === undefined || packed === undefined) return undefined;
+  return intact(`The body of chunk ${chunk} in the ledger ${reader.place} is damaged. Nothing of it was sent.`, () => {
     // Without where its actions come from, the answer could not be stored.
     unpack(row.origins);
-    const body = unpack(row.body);
+    const body = unpack(packed);
     if (sha256(body) === row.sha256) return body;
     throw new Error("it has another digest than what was entered");
+  });
+}
+
+/** What `read` makes of something stored. @throws Failure `storage` saying `otherwise` where it can't be read. */
+function intact<T>(otherwise: string, read: () => T): T {
+  try {
+    return read();
   } catch (cause) {
-    const what = `The body of chunk ${chunk} in the ledger ${reader.place} is damaged. Nothing of it was sent.`;
     const hint = "Restore the ledger from a backup; what that lacks is noticed before anything is sent.";
-    throw new Failure("storage", what, { hint, cause });
+    throw new Failure("storage", otherwise, { hint, cause });
   }
 }
+
+const damaged = (reader: Reader, chunk: number): string =>
+  `What became of chunk ${chunk} in the ledger ${reader.place} is damaged.`;
 
 /** Of a chunk that is pending: it is never pruned. */
 export async function readRequest(reader: Reader, run: number, chunk: number): Promise<Uint8Array> {
@@ -201,24 +211,30 @@ export async function readOutcomes(reader: Reader, run: number, chunk: number): 
   );
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   const { origins, texts, outcomes, ...of } = row;
-  const stored = outcomes === undefined ? [] : fromStored(outcomes);
-  const read = unpackJson(origins) as readonly Origin[]; // by insertChunk
-  const items = read.map((origin, place): Item => {
-    const { outcome = OTHERWISE[of.state], promise, response } = stored[place] ?? {};
-    return { origin, place, outcome, promise, response };
+  return intact(damaged(reader, chunk), () => {
+    const stored = outcomes === undefined ? [] : fromStored(outcomes);
+    const read = unpackJson(origins) as readonly Origin[]; // by insertChunk
+    const items = read.map((origin, place): Item => {
+      const { outcome = OTHERWISE[of.state], promise, response } = stored[place] ?? {};
+      return { origin, place, outcome, promise, response };
+    });
+    const rows = texts && (unpackJson(texts) as readonly string[]); // by insertChunk
+    return { chunk: of, items, rows };
   });
-  const rows = texts && (unpackJson(texts) as readonly string[]); // by insertChunk
-  return { chunk: of, items, rows };
 }
 
 /** The promises that the service gave for a chunk, also in what left a doubt that a person has settled. */
 export async function readPromises(reader: Reader, run: number, chunk: number): Promise<readonly string[]> {
   const outcomes = await scalar<string>(reader, sql`SELECT outcomes FROM bodies WHERE ${ofChunk(run, chunk)}`);
-  return fromStored(outcomes ?? "[]").flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []);
+  return intact(damaged(reader, chunk), () =>
+    fromStored(outcomes ?? "[]").flatMap(({ promise, response }) => promise ?? promiseIn(response) ?? []),
+  );
 }
 
-function promiseIn(response = "{}"): string | undefined {
-  const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
+/** @param response the service's item; of what was imported, whatever its line has. */
+function promiseIn(response: string | undefined): string | undefined {
+  if (response?.startsWith("{") !== true) return undefined;
+  const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an object
   return typeof actionPromise === "string" ? actionPromise : undefined;
 }
 
@@ -238,7 +254,7 @@ export async function storeOutcomes(
  * Cuts parts out of a chunk. What the service said of a doubt goes with its actions.
  *
  * @param partOf the part, from 0, that the action at this place goes to; undefined for one that stays.
- * @param state of the parts. @param said of all its actions, and of the parts, where it is not stored yet.
+ * @param state of the parts. @param said of all its actions, and of the parts, where that is not what is stored.
  * @returns the numbers of the parts.
  */
 export async function cut(
@@ -251,7 +267,7 @@ export async function cut(
 ): Promise<readonly number[]> {
   const { chunk: parent, items, rows } = await readOutcomes(writer, run, chunk);
   const stored = items.some(({ response }) => response !== undefined) ? items : undefined;
-  const { outcomes = stored, detail } = said;
+  const { outcomes = stored, detail = parent.detail } = said;
   const parts: number[][] = [];
   for (const place of items.keys()) {
     const part = partOf(place);

@@ -8,7 +8,6 @@ import {
   type ZlibOptions,
   zstdDecompressSync,
 } from "node:zlib";
-import { errors } from "undici";
 import type { Exchange } from "./exchange.ts";
 
 /** The largest answer that is read. 5000 items with all ids at full length stay far below. */
@@ -33,6 +32,11 @@ const DECODERS: ReadonlyMap<string, readonly Decoder[]> = new Map<string, readon
   ["zstd", [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })]],
 ]);
 
+/** As undici says it of an answer that comes too large. */
+const TOO_LARGE = Object.assign(new Error("Response content exceeded max size"), {
+  code: "UND_ERR_RES_EXCEEDED_MAX_SIZE",
+});
+
 /** Decodes the body by its Content-Encoding. What can't be decoded stays as it came: it may be none, and plain. */
 export function decoded(result: Exchange): Exchange {
   if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
@@ -40,8 +44,7 @@ export function decoded(result: Exchange): Exchange {
   let undecoded: string | undefined;
   for (const coding of codingsOf(result.headers.contentEncoding).reverse()) {
     const tried = decodeBy(DECODERS.get(coding) ?? [], body);
-    if (tried === "too large")
-      return { ...result, body: Buffer.alloc(0), whole: false, error: new errors.ResponseExceededMaxSizeError() };
+    if (tried === "too large") return { ...result, body: Buffer.alloc(0), whole: false, error: TOO_LARGE };
     if (Buffer.isBuffer(tried)) body = tried;
     else undecoded ??= `${coding}: ${tried.fault}`;
   }

@@ -144,6 +144,8 @@ export class PromiseWriter implements AsyncDisposable {
   #stem = "";
   /** The file that the ledger knows them to be in. */
   #known: string | undefined;
+  /** Chunks that were written: what is unwritten may be listed while one of them waits for its turn. */
+  readonly #written = new Set<number>();
   #last = Promise.resolve();
 
   constructor(context: Context, ledger: Ledger, run: Run, lock: AsyncDisposable | undefined) {
@@ -167,6 +169,7 @@ export class PromiseWriter implements AsyncDisposable {
   }
 
   async #write(chunk: number): Promise<void> {
+    if (this.#written.has(chunk)) return;
     if (this.#file !== undefined) await this.#append(this.#file, chunk);
     // Opening a file writes what is not written yet, this chunk too.
     else if (!(await this.#handOver(chunk))) await this.leaveOutput("reader gone");
@@ -184,6 +187,7 @@ export class PromiseWriter implements AsyncDisposable {
       throw notWritten("Standard output", cause, "Every answer received is stored in the ledger. ");
     }
     await this.#ledger.noteOutput(STANDARD_OUTPUT, { run: this.#run.number, chunk, isNew: false });
+    this.#written.add(chunk);
     return true;
   }
 
@@ -217,6 +221,7 @@ export class PromiseWriter implements AsyncDisposable {
       this.#elsewhere(next, { because: "changed meanwhile", file: path });
       await this.#file.append(lines, { ...written, isNew: true });
     }
+    this.#written.add(chunk);
     this.#known = this.#file?.path;
   }
 

@@ -237,6 +237,18 @@ describe("standard streams", () => {
     },
   );
 
+  test("a reader that is gone while several lanes send: no promise is written twice", LONG, async () => {
+    const { place, service } = await openSales(40);
+    const [, ...send] = SEND;
+    const shell = '"$@" | head -c0';
+    await place.tickets(["TICKETS_CHUNK_SIZE=1", ...send, "--lanes", "4", "-o", "-"], { ...service, shell });
+    const rest = place.files().find((name) => name.startsWith("stdout.playground.")) ?? "";
+    const promises = ticketsOf(readPromises(place.read(rest)));
+    expect(promises.length).toBeGreaterThan(0);
+    expect(new Set(promises).size).toBe(promises.length);
+    expect(service.sent()).toHaveLength(40);
+  });
+
   test.each([
     ["stdin", '"$@" <&-'],
     ["stdout", '"$@" >&-'],

@@ -18,7 +18,9 @@ test("resume sends nothing where it can't read what earlier answers gave", LONG,
   ledger.exec("UPDATE bodies SET outcomes = '[' WHERE chunk = 1");
   const before = processedCount(rig);
 
-  expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(1);
+  const stopped = await rig.run(["resume", "--env", "playground"]);
+  expect(stopped.exitCode).toBe(10);
+  expect(stopped.stderr).toMatch(/What became of chunk 1 in the ledger \S+ is damaged\.\nRestore the ledger/);
   expect(processedCount(rig)).toBe(before);
   expect(ledger.prepare("SELECT state FROM chunks WHERE chunk = 2").all()).toEqual([{ state: "planned" }]);
 

@@ -8,7 +8,7 @@ const rows = [
 
 it.each([
   ["a table where it fits", 10, "ticket  n\n──────  ──\nT-1     12\n票      3\n"],
-  ["a line for each value where it does not", 9, "ticket  T-1\nn       12\n\nticket  票\nn       3\n"],
+  ["a line for each value where it does not", 9, "ticket\n  T-1\nn\n  12\n\nticket\n  票\nn       3\n"],
 ])("%s", (_, columns, reported) => {
   expect(layOut(["ticket", "n"], rows, columns)).toBe(reported);
 });
@@ -30,9 +30,9 @@ it.each([
     "run   actions\n────  ──────────────────\n7f3a  1,000 accepted, 12\n      rejected\n80c1  3 accepted\n",
   ],
   [
-    "stands beside its name where it has none",
+    "stands below its name where a word of it is too long",
     17,
-    "run      7f3a\nactions  1,000\n         accepted,\n         12\n         rejected\n\nrun      80c1\nactions  3\n         accepted\n",
+    "run      7f3a\nactions\n  1,000 accepted,\n  12 rejected\n\nrun      80c1\nactions  3\n         accepted\n",
   ],
 ])("a sentence in the last column %s", (_, columns, reported) => {
   expect(layOut(["run", "actions"], sentences, columns)).toBe(reported);
@@ -48,9 +48,9 @@ test("a fact goes on below itself, and a command to be copied stays whole", () =
     "last success  28 Nov 03:00 (UTC), 5 h",
     "              ago: stream sales.csv, 12",
     "              s",
-    "unfinished    run 7f3a0c11. To finish",
-    "              it:",
-    "              tickets resume 7f3a0c11 --env production",
+    "unfinished",
+    "  run 7f3a0c11. To finish it:",
+    "  tickets resume 7f3a0c11 --env production",
   ]);
 });
 

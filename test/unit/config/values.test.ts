@@ -30,6 +30,7 @@ describe("parseBaseUrl", () => {
     [" https://api.example.com", "not a complete URL"],
     ["ftp://api.example.com", "not a complete URL"],
     ["", "not a complete URL"],
+    ["https://api.example.com/%2%65", "a % that begins no escape"],
   ])("refuses %j: %s", (text, problem) => {
     expect(parseBaseUrl(text)).toEqual({ problem: expect.stringContaining(problem) });
   });
