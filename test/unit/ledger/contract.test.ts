@@ -177,9 +177,10 @@ describeBoth("a run", (newPlace, it) => {
   it("takes a person's word about the first actions of a doubt alone", async (ledger) => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
-    await ledger.advance(run, { ended: ending("doubt") });
+    await ledger.advance(run, { ended: ending("doubt", { detail: "connection closed" }) });
     expect(await ledger.settle(run, 1, "sent", BY, 1)).toEqual({ settled: 2, rest: 3, late: 0 });
     expect(await states(ledger, run)).toEqual(["1 split 3", "2 settled 1", "3 in doubt 2"]);
+    expect(await ledger.chunks(run, { states: ["in doubt"] })).toMatchObject([{ detail: "connection closed" }]);
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 2 0", "t:b pending 3 0", "t:c pending 3 1"]);
   });
 

@@ -67,6 +67,17 @@ describeBoth("an import of promises files", (newPlace) => {
     ]);
   });
 
+  test.each([[undefined], ["no JSON"]])("takes a rejected line whose response is %j", async (response) => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const [line] = (await linesOf(lost)).filter(({ outcome }) => outcome === "rejected");
+    const plan = planned([{ sales: [{ id: "b" }, { id: "a" }] }]);
+    const run = await enter(ledger, newRun({ run: line?.runId ?? "" }), plan);
+    await ledger.importActions(each([line === undefined ? [] : [{ ...line, response }]]));
+    expect((await ledger.outcomes(run, 2)).items).toMatchObject([{ outcome: "rejected" }]);
+    expect(await Array.fromAsync(ledger.promises(run))).toEqual([[]]);
+  });
+
   test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
     const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
     await fill(lost);
