@@ -23,5 +23,4 @@ export type { RunDetails, RunStatus, Status } from "./run/runs.ts";
 export type { SettleResult } from "./run/settle.ts";
 export type { StreamResult } from "./run/stream.ts";
 export type { RunEnd, Summary } from "./run/summary.ts";
-export type { PlannedInput } from "./run/validate.ts";
 export { type Sandbox, type SandboxOptions, startSandbox } from "./sandbox/server.ts";

@@ -4,13 +4,13 @@ import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/carry-out.ts";
 import type { CheckedInput, Progress, RunContext } from "./run/context.ts";
-import { knownLedgerOf, sandboxStatePath } from "./run/open.ts";
+import { knownLedgerOf } from "./run/open.ts";
 import { detailsOf, namedRun, type RunDetails, type Status, status as statusOf } from "./run/runs.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
 import { type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
 import type { RunEnd } from "./run/summary.ts";
-import { type InputOptions, type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
+import { type InputOptions, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
 /** The environment, and what the core works with. Everything has a default. */
 export interface Surroundings {
@@ -46,13 +46,12 @@ export interface SettleOptions extends Surroundings, Omit<SettleSettings, "envir
  * @throws Failure when the input can't be read at all, or the config can't be carried out.
  */
 export async function validate(options: CheckOptions): Promise<CheckedInput> {
-  await using planned = await plan(options);
-  const { [Symbol.asyncDispose]: _, ...checked } = planned;
+  using checked = await plan(options);
   return checked;
 }
 
-/** The same, with the actions that would be sent, for as long as the result is not disposed: `await using planned = await plan(…)`. */
-export async function plan(options: CheckOptions): Promise<PlannedInput> {
+/** The same, with the actions that would be sent, for as long as the result is not disposed: `using planned = await plan(…)`. */
+export async function plan(options: CheckOptions): Promise<CheckedInput> {
   const context = contextOf(options);
   return planInput(context, { ...options, settings: await loadSettingsToCheck(context, choiceOf(options)) });
 }
@@ -114,10 +113,6 @@ function contextOf(options: Surroundings): RunContext {
     stop: stop === undefined ? NEVER : asStopRequest(stop),
     abort,
     progress: { happened: () => undefined, advanced: () => undefined, ...progress },
-    openSandbox: async (environment) => {
-      const { startSandbox } = await import("./sandbox/server.ts");
-      return startSandbox({ engine: { path: sandboxStatePath(environment), accept: environment.accept } });
-    },
   };
 }
 

@@ -118,7 +118,7 @@ function givenTo(typed: Command): Given {
   const { lanes, ...flags } = typed.opts();
   const [argument] = typed.registeredArguments;
   const word = argument && { [argument.name()]: typed.processedArgs[0] };
-  return { waitLock: 0, olderThan: 0, ...flags, ...word, flags: { lanes } } as Given; // commander gives what the table has declared
+  return { ...flags, ...word, flags: { lanes } } as Given; // commander gives what the table has declared
 }
 
 /** Opens the log file. Its failure is reported once there is a terminal. */

@@ -1,47 +1,42 @@
 /** What every command gets: what was typed for it, its surroundings, and a trace to fill in. */
 
 import type { Writable } from "node:stream";
-import type { ActionName } from "../actions/actions.ts";
 import type { Environment } from "../config/environment.ts";
-import type { Allowance, Order } from "../plan/plan.ts";
 import type { UnderstoodInput } from "../plan/rows.ts";
 import type { CheckedInput, RunContext } from "../run/context.ts";
+import type { Limits } from "../run/open.ts";
 import type { EnvironmentOptions } from "../run/settings.ts";
 import type { RunEnd, Summary } from "../run/summary.ts";
+import type { InputOptions as RunInputOptions } from "../run/validate.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Flags without a value. */
 type Switch =
   | ("quiet" | "verbose" | "json" | "dryRun" | "resend" | "adopt" | "publish" | "moveAside" | "yes")
-  | ("untilIdle" | "sent" | "notSent" | "abandon" | "pause" | "follow" | "trust" | "reset")
+  | ("untilIdle" | "sent" | "notSent" | "abandon" | "follow" | "trust" | "reset")
   | ("remote" | "check" | "all");
 
-type Text = "source" | "format" | "encoding" | "output" | "reason" | "report" | "metrics" | "log" | "faults";
+type Text = "output" | "reason" | "report" | "metrics" | "log" | "faults";
 
-type Whole = "limit" | "chunk" | "first" | "port";
+type Whole = "chunk" | "first" | "port";
 
 /** Each flag and argument by its name, as src/cli/ declares it. */
 export interface Given
   extends EnvironmentOptions,
+    RunInputOptions,
+    Limits,
     Readonly<Partial<Record<Switch, boolean | undefined>>>,
     Readonly<Partial<Record<Text, string | undefined>>>,
     Readonly<Partial<Record<Whole, number | undefined>>> {
-  /** The arguments, by their names. */
-  readonly files: readonly string[];
+  /** The arguments, by their names; `files` is one, too. */
   readonly run: string | undefined;
   readonly name: string | undefined;
   readonly id: string;
-  /** Commands that read input have one. */
-  readonly order?: Order;
-  readonly action?: ActionName | undefined;
-  readonly maxInvalid?: Allowance | undefined;
   /** `true`: as many rows as is usual. */
   readonly preview?: number | true | undefined;
   readonly import?: readonly string[] | undefined;
-  /** What follows is in milliseconds. */
-  readonly maxDuration?: number | undefined;
+  /** In milliseconds. */
   readonly maxAge?: number | undefined;
-  readonly waitLock: number;
   readonly olderThan: number;
 }
 
@@ -49,9 +44,7 @@ export interface Given
 export type Options<Name extends keyof Given> = Pick<Given, Name | keyof EnvironmentOptions>;
 
 /** The options of a command that checks input. */
-export type InputOptions = Options<
-  "files" | "action" | "source" | "format" | "encoding" | "limit" | "order" | "maxInvalid" | "json"
->;
+export type InputOptions = Options<keyof RunInputOptions | "json">;
 
 /** The surroundings of a command. */
 export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now" | "stop" | "abort"> {

@@ -35,7 +35,7 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   const shown = target === undefined ? "" : displayPath(target, cwd);
   if (target !== undefined) await refuseExisting(target, shown);
   const watch = preview === undefined ? undefined : createPreview(preview === true ? PREVIEWED : preview);
-  await using checked = await checkInput(options, context, watch?.see);
+  using checked = await checkInput(options, context, watch?.see);
   const { plan, problems } = checked;
   const previewed = watch?.result(problems.kept);
   if (json) reporter.document(toDocument(checked, previewed));

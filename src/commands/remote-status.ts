@@ -3,6 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { askAboutPromises, type RemoteStatus } from "../run/remote-status.ts";
+import { STOP_CODES } from "../run/summary.ts";
 import type { AskStop } from "../send/ask-statuses.ts";
 import { FAILED_STATUSES, isFinal, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import { cleanText, count, number } from "../text.ts";
@@ -31,16 +32,8 @@ export async function remoteStatus(options: Options<"run" | "json">, context: Co
   return exitCode;
 }
 
-/** Exit codes if it can't go on asking. */
-const STOP_CODES = {
-  "authentication failed": EXIT_CODES["authentication-failed"],
-  "not reachable": EXIT_CODES["stopped-early"],
-  refused: EXIT_CODES.refused,
-  unreadable: EXIT_CODES.refused,
-} as const satisfies Record<AskStop["kind"], number>;
-
 function exitCodeOf({ stop, failed, notFound, unreadable }: RemoteStatus): number {
-  if (stop !== undefined) return STOP_CODES[stop.kind];
+  if (stop !== undefined) return STOP_CODES[stop.kind === "unreadable" ? "refused" : stop.kind];
   return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 

@@ -1,9 +1,9 @@
-/** `tickets settle`: a person says what became of a chunk, closes a run, or pauses it. */
+/** `tickets settle`: a person says what became of a chunk, or closes a run. */
 
 import { isOnce } from "../actions/marks.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { Run, RunCounts } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand, statusCommand } from "../next-command.ts";
 import { placeText } from "../read/file-names.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
@@ -11,16 +11,7 @@ import { type SettledChunk, type SettleSettings, settle as settleRun } from "../
 import { cleanText, count, number } from "../text.ts";
 import type { Context, Options } from "./context.ts";
 import { openSettings } from "./core.ts";
-import {
-  chunkNumber,
-  describeActions,
-  describeSettlement,
-  fieldsText,
-  idsOf,
-  listOf,
-  localTimes,
-  shownFields,
-} from "./describe.ts";
+import { chunkNumber, describeActions, fieldsText, idsOf, listOf, localTimes, shownFields } from "./describe.ts";
 import type { Reporter } from "./reporter.ts";
 import { sayNext, sayRejects } from "./run-end.ts";
 
@@ -44,13 +35,14 @@ export async function settle(options: SettleOptions, context: Context): Promise<
     return EXIT_CODES.ok;
   }
   const { run, summary, questions } = result;
-  const { decision } = options;
-  for (const chunk of result.chunks) saySettled(chunk, decision, reporter);
+  const { decision, chunk } = options;
+  for (const settled of result.chunks) saySettled(settled, decision, reporter);
   if (result.chunks.length === 0 && (decision === "sent" || decision === "not-sent"))
-    sayNothingToSettle(run, result.before, options, reporter);
+    reporter.warn(
+      `${chunk === undefined ? "Run" : `Chunk ${chunk} of run`} ${run.run} has nothing to settle, so nothing was changed. See what was decided: ${statusCommand(environment, run.run)}`,
+    );
   if (decision === "abandon") info(`Run ${run.run} is closed.`);
   if (questions !== undefined) sayQuestions(run, questions, environment, context);
-  if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined) sayRejects(summary, run.inputs, context);
   if (decision !== undefined || questions?.length === 0) sayNext(summary, context);
@@ -84,23 +76,6 @@ function saySettled(
     warn(
       `${count(late, "action")} will not be sent, but will be in the rejects: ${late === 1 ? "it" : "they"} would undo a later action of the same ticket or event that was accepted.`,
     );
-}
-
-function sayNothingToSettle(
-  { run }: Run,
-  before: Settlement | undefined,
-  { chunk, decision }: SettleOptions,
-  { info, warn }: Reporter,
-): void {
-  const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
-  if (before === undefined) {
-    info(`${what} has nothing to settle.`);
-    return;
-  }
-  const { chunk: settled, ...how } = before;
-  const said = `Chunk ${settled} of run ${run} was ${describeSettlement(how, localTimes())}.`;
-  if (before.decision === decision) info(said);
-  else warn(`${said} Nothing was changed.`);
 }
 
 /** What a person has to decide: the doubtful actions, and what would happen if they were sent twice. */

@@ -13,7 +13,7 @@ import { sayProblems, saySkipped } from "./problems.ts";
 
 export async function validate(options: InputOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
-  await using checked = await checkInput(options, context);
+  using checked = await checkInput(options, context);
   const { plan, problems } = checked;
   if (options.json) reporter.document(toDocument(checked));
   const messages = options.json ? reporter : reporter.found;

@@ -23,8 +23,6 @@ export interface RunContext {
   readonly stdin: Readable;
   /** Where promises go that are not written to a file; without it, to a file in `cwd`. */
   readonly promisesTo: Writable | undefined;
-  /** Starts the service of a sandbox environment. */
-  readonly openSandbox: (environment: Environment) => Promise<BuiltInService>;
   /** The time against which the times in an input are checked; by default the machine's clock. */
   readonly now?: () => Date;
   /** Aborted, with a `StopRequest` as its reason, when no further request should start. */
@@ -32,13 +30,6 @@ export interface RunContext {
   /** Aborted when even the request in flight should be given up. */
   readonly abort: AbortSignal;
   readonly progress: Progress;
-}
-
-/** The built-in service; it ends with the command. */
-export interface BuiltInService extends AsyncDisposable {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly instanceId: string;
 }
 
 /** Every function returns at once. */
@@ -62,7 +53,8 @@ export interface WorkUnderWay {
   readonly waiting?: Wait;
 }
 
-export interface CheckedInput {
+/** Disposing of it removes the plan's file. */
+export interface CheckedInput extends Disposable {
   readonly files: readonly InputFile[];
   readonly plan: Plan;
   readonly problems: Problems;

@@ -10,6 +10,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import { type By, findLedger, type Invocation, type Ledger, type LedgerPlace, openLedger } from "../ledger/ledger.ts";
 import type { ClientOptions, ServiceClient } from "../send/client.ts";
 import type { StopRequest } from "../send/stop.ts";
+import { cleanText } from "../text.ts";
 import type { RunContext } from "./context.ts";
 import { agreeToNewLedger, type NewLedgerWord, refuseLostRuns } from "./lost-ledger.ts";
 
@@ -99,16 +100,8 @@ export interface Service extends AsyncDisposable {
   readonly key: () => Promise<Key>;
 }
 
-export async function openService(context: RunContext, environment: Environment): Promise<Service> {
-  if (environment.kind === "sandbox") {
-    const sandbox = await context.openSandbox(environment);
-    return {
-      ...{ environment, baseUrl: sandbox.url, boundTo: `sandbox:${sandbox.instanceId}` },
-      key: async () => new Key(sandbox.apiKey),
-      [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
-    };
-  }
-  const { env, stop, progress } = context;
+export async function openService({ env, stop, progress }: RunContext, environment: Environment): Promise<Service> {
+  if (environment.kind === "sandbox") return await openBuiltIn(environment, progress);
   const { baseUrl } = environment;
   const read = async (): Promise<Key> => {
     const key = await readKey(environment, stop, { env });
@@ -123,6 +116,24 @@ export async function openService(context: RunContext, environment: Environment)
       return reading;
     },
     [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** The sandbox inside the command; its state stays between commands. */
+async function openBuiltIn(environment: Environment, { happened }: RunContext["progress"]): Promise<Service> {
+  const { startSandbox } = await import("../sandbox/server.ts");
+  const sandbox = await startSandbox({
+    engine: { path: sandboxStatePath(environment), accept: environment.accept },
+    onError: (error) =>
+      happened({
+        kind: "warning",
+        message: `The sandbox could not answer a request: ${cleanText(String(error), 300)}`,
+      }),
+  });
+  return {
+    ...{ environment, baseUrl: sandbox.url, boundTo: `sandbox:${sandbox.instanceId}` },
+    key: async () => new Key(sandbox.apiKey),
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
 }
 

@@ -15,7 +15,7 @@ import { parsePromises } from "../write/read-promises.ts";
 import { writeRejectsOf } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";
 import { journalPath, lostRunsOf, noteImportedInJournal } from "./lost-ledger.ts";
-import { openEnvironment, openLedgerOf } from "./open.ts";
+import { type Limits, openEnvironment, openLedgerOf } from "./open.ts";
 import { isEnteredHere, namedRun, type RunStatus, statusOf, unfinishedRuns } from "./runs.ts";
 
 export interface ImportedFile extends Imported {
@@ -32,7 +32,7 @@ export interface ImportedFile extends Imported {
  */
 export async function importResults(
   context: RunContext,
-  options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
+  options: Limits & { readonly environment: Environment; readonly files: readonly string[] },
 ): Promise<{ readonly files: readonly ImportedFile[]; readonly problem: Failure | undefined }> {
   const { environment, files } = options;
   const { cwd } = context;

@@ -1,9 +1,9 @@
-/** A person says what became of a chunk, closes a run, or pauses it. */
+/** A person says what became of a chunk, or closes a run. */
 
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { Chunk, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { decideChunkCommand, settleCommand } from "../next-command.ts";
 import { count } from "../text.ts";
 import { openPromises } from "../write/promise-file.ts";
@@ -14,7 +14,7 @@ import { byUser, type Limits, type OpenEnvironment, openEnvironment } from "./op
 import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
 import type { Summary } from "./summary.ts";
 
-export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
+export type SettleDecision = "sent" | "not-sent" | "abandon";
 
 export interface SettleSettings extends Limits {
   readonly environment: Environment;
@@ -39,8 +39,6 @@ export interface SettleResult {
   readonly questions: readonly Question[] | undefined;
   /** The chunks that were decided about. */
   readonly chunks: readonly SettledChunk[];
-  /** What was decided last, where nothing was left to decide. */
-  readonly before: Settlement | undefined;
 }
 
 export interface SettledChunk {
@@ -59,8 +57,9 @@ export interface SettledChunk {
  * @returns undefined where the person who was asked did not want to close the run.
  */
 export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult | undefined> {
-  const { environment, decision, chunk: only, reason } = options;
-  if (options.first !== undefined && (only === undefined || (decision !== "sent" && decision !== "not-sent")))
+  const { environment, decision, chunk: only } = options;
+  const isAbout = decision === "sent" || decision === "not-sent";
+  if (options.first !== undefined && (only === undefined || !isAbout))
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
       hint: "Add --chunk N, and --sent or --not-sent.",
     });
@@ -79,11 +78,6 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   switch (decision) {
     case undefined:
       break;
-    case "pause": {
-      const exitCode = run.exitCode ?? EXIT_CODES["stopped-early"];
-      await ledger.noteStop(run.number, { exitCode, paused: byUser(reason) });
-      break;
-    }
     case "abandon":
       if (!(await close(context, opened, run, options))) return undefined;
       break;
@@ -93,13 +87,11 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
       chunks = await decide(context, opened, run, { ...options, decision }, asked);
     }
   }
-  const isDecision = decision === "sent" || decision === "not-sent";
-  const before = isDecision && asked.length === 0 ? await lastSettlement(opened, run, only) : undefined;
   const questions = decision === undefined ? await questionsOf(ledger, run, asked) : undefined;
   const { counts, run: after, summary } = await statusAfter(opened, run, context);
   const exitCode = counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok;
   const durationMs = Math.round(performance.now() - opened.startedAt);
-  return { run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks, before };
+  return { run: after, summary: { ...summary, exitCode, durationMs }, questions, chunks };
 }
 
 const isInFlight = async (ledger: Ledger, run: Run): Promise<boolean> =>
@@ -150,23 +142,6 @@ async function decide(
   if (run.state === "open" && asked.length > 0)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   return done;
-}
-
-/** What was decided before. @throws Failure `usage` where there is no such chunk. */
-async function lastSettlement(
-  { ledger, environment }: OpenEnvironment,
-  run: Run,
-  only: number | undefined,
-): Promise<Settlement | undefined> {
-  // What was decided about the first of its actions only is noted of a part of it.
-  const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
-  if (only !== undefined && parts.length === 0)
-    throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
-      hint: `See what is open: ${settleCommand(run.run, environment)}`,
-    });
-  return (await ledger.settlements(run.number)).findLast(
-    ({ chunk }) => only === undefined || chunk === undefined || parts.some((part) => part.chunk === chunk),
-  );
 }
 
 /** @returns false where the person who was asked did not want to close the run. */

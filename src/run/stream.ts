@@ -102,8 +102,8 @@ async function streamInput(
   const output = named === "-" ? undefined : resolve(context.cwd, named);
   await refuseReadOnlyFolder(context.cwd);
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, output, environment, moveAside);
-  const checked = await checkInput(context, { ...options, lanes: environment.lanes }, ledger);
-  using plan = checked.plan;
+  using checked = await checkInput(context, { ...options, lanes: environment.lanes }, ledger);
+  const { plan } = checked;
   const repeated = earlier && endOfRepeated(earlier, plan, mode);
   if (repeated !== undefined) return repeated;
 
@@ -147,7 +147,7 @@ async function dryRun(context: RunContext, options: StreamSettings): Promise<Str
     // Nobody is asked: the dry run reports what the command would end with.
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
-  await using checked = await planInput(context, { ...options, lanes: environment.lanes });
+  using checked = await planInput(context, { ...options, lanes: environment.lanes });
   const { plan, isNews } = checked;
   context.progress.happened({ kind: "input checked", ...checked });
   if (plan.isRefused) return endInvalid(options, checked, startedAt);
@@ -209,29 +209,35 @@ async function endNothingNew(
   output: string | undefined,
 ): Promise<StreamResult> {
   const { ledger, environment, startedAt } = opened;
-  const { plan, isNews } = checked;
+  const { plan } = checked;
   const rejects = options.mode === "adopt" ? [] : await writeNotSent(context, opened, plan, output);
   await ledger.noteLearnt({ guard: plan.guard, corrected: plan.corrected() });
-  const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
   const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, inputFlags(options), context, environment);
-  const next = doubt === undefined ? ofRejects : settleCommand(doubt, environment);
-  const exitCode = exitCodeOfDone(plan, { isNews, doubt });
-  const summary = summaryOf(checked, { environment, startedAt, state: "nothing new", exitCode, next, rejects });
+  const end = { environment, startedAt, rejects, ...(await endOfDone(opened, checked, ofRejects)) };
+  const summary = summaryOf(checked, { ...end, state: "nothing new" });
   return { summary, ending: { kind: "nothing sent", checked } };
 }
 
 async function endPublished(checked: CheckedInput, opened: OpenEnvironment, entered: Run): Promise<StreamResult> {
   const { ledger, environment, startedAt } = opened;
-  const { plan, isNews } = checked;
   const { run, number, output = null } = entered;
-  await noteInJournal(environment, ledger, entered, plan.actions.new);
-  const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
-  const exitCode = exitCodeOfDone(plan, { isNews, doubt });
-  const next = doubt === undefined ? resultsCommand(environment, run, "--follow") : settleCommand(doubt, environment);
+  await noteInJournal(environment, ledger, entered, checked.plan.actions.new);
+  const next = resultsCommand(environment, run, "--follow");
+  const end = { environment, startedAt, run, output, ...(await endOfDone(opened, checked, next)) };
   const chunks = (await ledger.chunks(number)).length;
   const ahead = (await ledger.runs({ states: ["open"] })).filter((each) => each.number < number).length;
-  const summary = summaryOf(checked, { environment, startedAt, state: "published", exitCode, run, next, output });
-  return { summary, ending: { kind: "published", chunks, ahead } };
+  return { summary: summaryOf(checked, { ...end, state: "published" }), ending: { kind: "published", chunks, ahead } };
+}
+
+/** The exit code of what is sent no further here, and what comes next: a doubt that some of it waits for comes first. */
+async function endOfDone(
+  { ledger, environment }: OpenEnvironment,
+  { plan, isNews }: CheckedInput,
+  next: string | null,
+): Promise<Pick<Summary, "exitCode" | "next">> {
+  const doubt = await doubtedOf(ledger, [...plan.held.heldBy.keys()]);
+  const exitCode = exitCodeOfDone(plan, { isNews, doubt });
+  return { exitCode, next: doubt === undefined ? next : settleCommand(doubt, environment) };
 }
 
 type EndOfInput = Pick<Summary, "state" | "exitCode"> &

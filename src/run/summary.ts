@@ -95,7 +95,8 @@ export function exitCodeOfDone(
   return isLeft ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-const CODES = {
+/** What ends with which exit code. */
+export const STOP_CODES = {
   finished: EXIT_CODES.ok,
   "in doubt": EXIT_CODES["in-doubt"],
   refused: EXIT_CODES.refused,
@@ -104,14 +105,15 @@ const CODES = {
   "not reachable": EXIT_CODES["stopped-early"],
 } as const satisfies Record<Exclude<Stop["kind"], "stopped">, number>;
 
-const STOP_CODES: Readonly<Record<StopRequest, number>> = {
+const REQUEST_CODES: Readonly<Record<StopRequest, number>> = {
   ...SIGNAL_CODES,
   "max-duration": EXIT_CODES["stopped-early"],
   elsewhere: EXIT_CODES["stopped-early"],
 };
 
 /** What a command ends with that this stopped. */
-export const exitCodeOf = (stop: Stop): number => (stop.kind === "stopped" ? STOP_CODES[stop.by] : CODES[stop.kind]);
+export const exitCodeOf = (stop: Stop): number =>
+  stop.kind === "stopped" ? REQUEST_CODES[stop.by] : STOP_CODES[stop.kind];
 
 /** How a run ended that was carried out, for now or for good. */
 export interface RunEnd {

@@ -48,7 +48,6 @@ export interface PlanSettings extends InputOptions {
 /** Problems kept for showing; all are counted. */
 const PROBLEMS_KEPT = 10_000;
 
-/** The caller disposes of the plan. */
 export async function checkInput(
   context: RunContext,
   options: PlanSettings,
@@ -89,6 +88,7 @@ export async function checkInput(
     isNews: kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !shown.has(mark))),
     decidedAt: decidingPlaces(config, understood, cwd),
     namesPerson: namingPersons(config, understood),
+    [Symbol.dispose]: () => plan[Symbol.dispose](),
   };
 }
 
@@ -146,15 +146,13 @@ export function inputFlags({ order, ...options }: InputOptions): readonly string
   });
 }
 
-export interface PlannedInput extends CheckedInput, AsyncDisposable {}
-
 /**
- * The checked input, and its plan until it is disposed. With an environment, it is also checked against what was sent there,
- * and what was accepted is left out. The ledger is only read.
+ * Checks the input; with an environment, also against what was sent there, and what was accepted is left out. The ledger is
+ * only read.
  *
  * @throws Failure when the input can't be read at all, the config can't be carried out, or the ledger was lost.
  */
-export async function plan(context: RunContext, options: PlanSettings): Promise<PlannedInput> {
+export async function plan(context: RunContext, options: PlanSettings): Promise<CheckedInput> {
   const { environment } = options.settings;
   await using ledger = environment && (await findLedgerOf(environment));
   if (environment !== undefined) {
@@ -162,6 +160,5 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
     const runs = ledger === undefined ? 0 : (await ledger.runs()).length;
     context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: false });
   }
-  const checked = await checkInput(context, options, ledger);
-  return { ...checked, [Symbol.asyncDispose]: async () => checked.plan[Symbol.dispose]() };
+  return await checkInput(context, options, ledger);
 }
