@@ -5,8 +5,8 @@ import { FIELD_NAMES } from "../actions/fields.ts";
 import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import type { MappingRule } from "../rules.ts";
-import { Events, OneTicketWatch } from "./across-rows.ts";
 import type { Each } from "./each.ts";
+import { Events } from "./events.ts";
 import { withExactNumbers } from "./json-rows.ts";
 import { isOnlyItem, type Mapped, type Mapper, mapItem, type Understanding } from "./mapper.ts";
 import { publicName } from "./named-columns.ts";
@@ -21,15 +21,12 @@ export class SourceMapper implements Mapper {
   readonly #program: Program;
   readonly #scope = new Scope();
   readonly #events: Events;
-  readonly #oneTicket = new OneTicketWatch();
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
   /** Its newEvents that can be read: should the row be bad, the next row of the event gives them. */
   #soundEvents: Draft[] = [];
   /** Why it gives no action, where that is not because of conditions. */
   #whyNothing: string | undefined;
-  /** What may be missing in it: an action takes it, and `each` finds nothing. */
-  #empty: Problem[] = [];
   /** Its newEvent was given by an earlier row. */
   #isEventGiven = false;
 
@@ -76,7 +73,6 @@ export class SourceMapper implements Mapper {
     // An event without conditions comes with whichever row is first, so it says nothing about the row.
     const gave = mapped.kind === "actions" && !(givesEventsBeside && areOnlyEvents(mapped.drafts));
     watch.see(scope, gave || mapped.kind === "invalid");
-    if (mapped.kind === "actions") this.#oneTicket.see(mapped.drafts, row.text);
     return mapped;
   }
 
@@ -94,12 +90,7 @@ export class SourceMapper implements Mapper {
   problemsOfFile(): readonly FileProblem[] {
     const { columns, watch } = this.#program;
     const { config, fileName } = this.#settings;
-    return [
-      ...columns.problems(config.optional),
-      ...watch.problems(fileName),
-      ...this.#events.problems(),
-      ...this.#oneTicket.problems(),
-    ];
+    return [...columns.problems(config.optional), ...watch.problems(fileName), ...this.#events.problems()];
   }
 
   get understanding(): Understanding {
@@ -133,7 +124,6 @@ export class SourceMapper implements Mapper {
     this.#whyNothing = undefined;
     this.#isEventGiven = false;
     if (this.#soundEvents.length > 0) this.#soundEvents = [];
-    if (this.#empty.length > 0) this.#empty = [];
     if (each === undefined) this.#giveItem();
     else this.#giveItems(each);
     return this.#result();
@@ -153,11 +143,10 @@ export class SourceMapper implements Mapper {
     }
     scope.enter("1", undefined, undefined);
     this.#whyNothing = `nothing in ${each.by}`;
-    if (items === undefined) return;
-    const taking = rules.filter((rule) => !asksItems(rule) && rule.when?.holds(scope) !== false);
-    const missing = taking.filter(({ action }) => action !== "newEvent");
-    for (const rule of missing) this.#missItems(rule, each);
-    if (missing.length > 0) this.#expect(expectations.filter(({ of }) => of === "row"));
+    const isTaken = rules.some(
+      (rule) => rule.action !== "newEvent" && !asksItems(rule) && rule.when?.holds(scope) !== false,
+    );
+    if (items !== undefined && isTaken) this.#expect(expectations.filter(({ of }) => of === "row"));
   }
 
   #giveItem(): void {
@@ -169,24 +158,23 @@ export class SourceMapper implements Mapper {
     for (const rule of rules) {
       if (!rule.isJudgedByItem && rule.when?.holds(scope) === false) continue;
       if (rule.each === undefined) this.#giveAction(rule);
-      else if (!this.#giveEach(rule, rule.each)) isTaken = true;
+      else if (this.#giveEach(rule, rule.each)) isTaken = true;
     }
     if (isTaken || this.#drafts.length > given || scope.problems.length > found) this.#expect(expectations);
     watch.seeItem(scope);
   }
 
-  /** False where the action takes the row, but finds no items of its own in it. */
+  /** @returns whether the action takes the row, though it finds no items of its own in it. */
   #giveEach(rule: ActionRules, each: Each): boolean {
     const scope = this.#scope;
     const { n, item, outer } = scope;
     const items = each.items(scope);
-    let isMissed = false;
+    let isTaken = false;
     if (items === undefined || items.length === 0) {
       this.#whyNothing ??= `nothing in ${each.by}`;
       scope.enter(n, undefined, item);
-      const isTaken = !rule.isJudgedByItem || (!asksOwnItems(rule) && rule.when?.holds(scope) === true);
-      isMissed = items !== undefined && isTaken && rule.action !== "newEvent";
-      if (isMissed) this.#missItems(rule, each);
+      const isMet = !rule.isJudgedByItem || (!asksOwnItems(rule) && rule.when?.holds(scope) === true);
+      isTaken = items !== undefined && isMet && rule.action !== "newEvent";
     } else {
       const isOnly = this.#program.each === undefined;
       for (const [at, inner] of items.entries()) {
@@ -197,18 +185,7 @@ export class SourceMapper implements Mapper {
       }
     }
     scope.enter(n, item, outer);
-    return !isMissed;
-  }
-
-  /** Notes that `each` finds nothing for an action that takes the row. */
-  #missItems({ action, when }: ActionRules, { by, whereFilled }: Each): void {
-    if (when === undefined) return;
-    this.#empty.push({
-      rule: "each-empty" satisfies MappingRule,
-      field: by,
-      message: `The row meets the when of ${action}, but its each finds nothing in ${by}, so it gives none.`,
-      hint: `Is the row complete? If such rows give none, add ${whereFilled} to that when.`,
-    });
+    return isTaken;
   }
 
   #giveAction(rule: ActionRules): void {
@@ -259,8 +236,7 @@ export class SourceMapper implements Mapper {
     const drafts = this.#drafts;
     const { problems, likely: ofCells } = this.#scope;
     const isOnlyEvent = areOnlyEvents(drafts);
-    const noted = problems.length > 0 || !isOnlyEvent ? ofCells : [...ofCells, ...this.#empty];
-    const likely = noted.length === 0 ? undefined : withoutRepeats(noted);
+    const likely = ofCells.length === 0 ? undefined : withoutRepeats(ofCells);
     if (problems.length > 0) {
       const attempted = isOnlyEvent ? drafts : drafts.filter((draft) => !this.#soundEvents.includes(draft));
       return { kind: "invalid", problems: withoutRepeats(problems), attempted, likely };
