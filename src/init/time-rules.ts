@@ -3,7 +3,7 @@
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fold } from "../actions/nearest.ts";
-import { datesIn } from "../map/names.ts";
+import { datesIn } from "../map/file-name.ts";
 import { cleanText, quoted } from "../text.ts";
 import { areMost, type Column, textIn } from "./column.ts";
 import type { Evidence } from "./evidence.ts";

@@ -9,12 +9,12 @@ import { mangled } from "../actions/mangled.ts";
 import type { Problem } from "../actions/problem.ts";
 import { ACTION_RULES, type MappingRule } from "../rules.ts";
 import { cleanText } from "../text.ts";
+import { type NamedFile, refuseFixedDate } from "./file-name.ts";
 import { looseNumber } from "./json-rows.ts";
-import { MappingError, quote as quoted, type RulePath } from "./mapping-error.ts";
-import { datesIn, type NamedFile } from "./names.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TraitRules, ValueRule } from "./source.ts";
-import { constantOf, templatesOf } from "./template.ts";
+import { constantOf } from "./template.ts";
 import { compileValue, isSteps, isTraits, type Parsing, type ValueContext } from "./value.ts";
 
 /** Reads a field of the row into the draft. */
@@ -133,37 +133,6 @@ function watchIdCells(field: FieldName, names: Names, compile: (names: Names) =>
     }
     return id;
   };
-}
-
-// ---- dates that are the same in every row ----
-
-/** A date as a person writes it, also with the month's name. */
-const WRITTEN_DATE =
-  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?(?:20)?\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
-
-/**
- * Refuses a date that all rows of a file would have by the config, where the config takes several files, or the file's name
- * has another date: each night would be sent with the date of the first.
- */
-function refuseFixedDate(rule: ValueRule | TraitRules, { fileName, patterns }: NamedFile, path: RulePath): void {
-  for (const template of templatesOf(rule)) {
-    const written = WRITTEN_DATE.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0];
-    // What takes nothing from the row is a date, in whichever form.
-    const fixed = written ?? (template.includes("{") ? "" : template.trim());
-    if (fixed === "") continue;
-    const [date] = datesIn(fixed);
-    const isOfOneDay = patterns.every((pattern) => !/[*?]/.test(pattern) || (date && datesIn(pattern).includes(date)));
-    const inName = datesIn(fileName);
-    const isOther = date !== undefined && inName.length > 0 && !inName.includes(date);
-    if (isOfOneDay && !isOther) continue;
-    throw new MappingError(
-      path,
-      isOther
-        ? `says ${quoted(fixed)}, but the name of ${quoted(fileName)} says ${inName.join(" and ")}`
-        : `says ${quoted(fixed)} for every file that match takes`,
-      "Write {file.date} in its place, the date in a file's name as 2026-05-09; or name one file in match.",
-    );
-  }
 }
 
 // ---- metadataAttributes from a map of trait names to rules; traits that are empty are left out ----

@@ -8,7 +8,7 @@ import { type Config, originOf } from "../config/config.ts";
 import { displayOrigin } from "../config/declared.ts";
 import { atItsPlace } from "../config/document.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { personalColumns } from "../map/names.ts";
+import { personalColumns } from "../map/personal-columns.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
 import { allMarksOf } from "../plan/public-values.ts";
