@@ -1,7 +1,7 @@
 /**
- * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. The plan and the sandbox
- * have SQL of their own; all other stands in this folder, which others know by this file. A method that changes something is one
- * transaction: after it resolves, the change is on disk; when it throws, nothing has changed.
+ * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. Only the sandbox
+ * and what is temporary (the plan, the promises that a run has seen) have SQL of their own; others know this folder by this file.
+ * A method that changes something is one transaction: after it resolves, the change is on disk; when it throws, nothing has changed.
  */
 
 import { randomUUID } from "node:crypto";

@@ -87,7 +87,7 @@ export interface Run extends RunFacts {
   readonly paused: By | undefined;
   /** Actions a request may hold, where the service found more too large (413). */
   readonly mostActions: number | undefined;
-  /** How many commands have begun to send it. */
+  /** How often a command noted that it sends it, or has sent some of it. */
   readonly sends: number;
 }
 

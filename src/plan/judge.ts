@@ -175,7 +175,7 @@ export class Judge {
       else this.#across.checkTicket(items, ofSubject);
       if (this.#events.isAnyMoved) this.#nameEvent(items, ofSubject);
       for (const item of items) if (REPORTED.has(item.verdict)) await this.#reportVerdict(item);
-      holdForBad(items);
+      holdForBad(items); // once more: by now others may be bad
       for (const item of items) this.#write(item);
       this.#count += items.length;
     }

@@ -175,7 +175,8 @@ export class Look {
       if (isBad) this.#mapper.retract?.();
       this.#values.see(mapped.drafts, row.kind === "object");
     }
-    const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
+    const key = row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own];
+    const own = key === undefined ? undefined : parseRowKey(key);
     if (isBad || own !== undefined || problems.length > 0)
       batch.unusual.set(index, this.#unusual(row, mapped, { problems, isBad, own }));
     const text = keptText(row);

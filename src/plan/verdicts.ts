@@ -1,6 +1,17 @@
 /**
  * What counts as already sent (docs/guarantees.md). Judged ticket by ticket, each kind of action by itself, by nothing but what
- * the input says and what the ledger knows. Marks are made in actions/identity.ts; held.ts spreads what is held.
+ * the input says and what the ledger knows. Marks are made in actions/identity.ts. An action is new until one of these says
+ * otherwise, in this order:
+ *
+ * 1. sent: its row is bad, and the corrected one was accepted (rows.ts);
+ * 2. held: another run still sends the same action;
+ * 3. sent, changed or unclear, by its mark (`judgeMarks`);
+ * 4. unclear, by its time beside those of this input and of what is missing here (`judgeTimes`);
+ * 5. late or unclear, where the last action of its kind decides and a later one was accepted (`judgeOrder`);
+ * 6. with `--resend` or `--adopt`, all but held and bad ones are new again (`sendAnyway`);
+ * 7. held: another run still sends something of its ticket, or a bad row may have given something of it (`holdForBad`).
+ *
+ * Then across.ts checks what is new of the ticket, and held.ts spreads what is held over rows, tickets and events.
  */
 
 import type { ActionName } from "../actions/actions.ts";

@@ -22,6 +22,10 @@ const rulesIn = (out: string): readonly string[] =>
   (JSON.parse(out) as { readonly problems: readonly { readonly rule: string }[] }).problems.map(({ rule }) => rule); // of validate --json
 
 describe("every rule", () => {
+  test.each(KNOWN_RULES)("%s is shown by a bad file or a trigger", (rule) => {
+    expect(() => triggerOf(rule)).not.toThrow();
+  });
+
   testEach("%s: raised it stops everything, off it is silent", KNOWN_RULES, 3, stopsOrIsSilent);
 
   async function stopsOrIsSilent(rule: string): Promise<void> {
