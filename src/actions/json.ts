@@ -59,20 +59,28 @@ export function stringEnd(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
+/** The comma or bracket behind the element of a list that begins at a place; undefined where neither follows. */
+export function endOfElement(bytes: Buffer, from: number): number | undefined {
+  let depth = 0;
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = stringEnd(bytes, at);
+    else if (depth <= 0 && (byte === COMMA || byte === CLOSE_LIST)) return at;
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
+  }
+  return undefined;
+}
+
 /** The elements of a valid JSON array, byte by byte as they stand there. */
 export function elementsOf(list: Uint8Array): readonly Buffer[] {
   const bytes = Buffer.from(list.buffer, list.byteOffset, list.byteLength);
   const elements: Buffer[] = [];
-  let [depth, from] = [0, 1];
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = stringEnd(bytes, at);
-    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1;
-    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-    const isLast = depth === 0 && at > from;
-    if (!isLast && (byte !== COMMA || depth !== 1)) continue;
-    elements.push(bytes.subarray(from, at));
-    from = at + 1;
+  for (let from = 1; from < bytes.length; ) {
+    const end = endOfElement(bytes, from) ?? bytes.length;
+    if (end > from) elements.push(bytes.subarray(from, end));
+    if (bytes[end] !== COMMA) break;
+    from = end + 1;
   }
   return elements;
 }

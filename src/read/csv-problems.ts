@@ -1,23 +1,32 @@
 /** Rows of a table that can't be used as they are. */
 
 import { cleanText, count, escapeUnseen, number } from "../text.ts";
-import type { RecordFault } from "./csv-records.ts";
-import { malformed, type Row, type TableForm } from "./row.ts";
+import { type CsvDialect, isRfc, type RecordFault } from "./csv-records.ts";
+import { malformed, type Row } from "./row.ts";
 
-export function faultRow(table: TableForm, text: string, line: number, fault: RecordFault, bordersKnown: boolean): Row {
+/** How the rows of a table are written. */
+export interface TableForm {
+  /** Empty where the header itself can't be read. */
+  readonly header: readonly string[];
+  readonly dialect: CsvDialect;
+}
+
+export function faultRow(table: TableForm, text: string, line: number, fault: RecordFault): Row {
   const column = columnName(table, fault.column);
-  const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
-  const rest = bordersKnown ? "" : " Nothing after this row was read.";
-  if (fault.kind === "return")
+  const notRead = " Nothing after this row was read.";
+  if (fault.kind === "return") {
+    const bordersKnown = table.header.length > 0 && isRfc(table.dialect) && text.split('"').length % 2 === 1;
     return malformed(line, text, bordersKnown, {
       rule: "lone-carriage-return",
-      message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${rest}`,
+      message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${bordersKnown ? "" : notRead}`,
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
+  }
+  const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
   return malformed(line, text, false, {
     rule: "csv-quotes",
-    message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${rest}`,
-    hint: quoteHint(table, text, fault),
+    message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${notRead}`,
+    hint: quoteHint(table.dialect, text.split("\n")[fault.lineEnds] ?? "", fault),
   });
 }
 
@@ -27,13 +36,14 @@ const QUOTE_FAULTS = {
   "never-closed": "begins with a quote that never closes",
 };
 
-function quoteHint({ delimiter, dialect }: TableForm, text: string, { kind }: RecordFault): string {
-  if (text.includes('\\"') && dialect?.escape === undefined)
+/** @param faulty the line of the fault: lines behind it may be other rows. */
+function quoteHint(dialect: CsvDialect, faulty: string, { kind }: RecordFault): string {
+  if (faulty.includes('\\"') && dialect.escape === undefined)
     return 'A backslash stands before a quote, as PHP writes it: say csv: {escape: "\\\\"} in its source.';
-  if (/[,;\t|] +"/.test(text)) return "A blank stands between a delimiter and a quote: export without it.";
+  if (/[,;\t|] +"/.test(faulty)) return "A blank stands between a delimiter and a quote: export without it.";
   const right = 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';
   if (kind === "never-closed") return right;
-  return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(delimiter)}, quotes: loose} in its source.`;
+  return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(dialect.delimiter)}, quotes: loose} in its source.`;
 }
 
 export function headerAgainRow(text: string, line: number, order: "same" | "other"): Row {
@@ -75,7 +85,7 @@ function columnName({ header }: TableForm, index: number): string {
   return name === undefined || name === "" ? `Column ${index + 1}` : `Column ${index + 1} ("${cleanText(name, 40)}")`;
 }
 
-const shownDelimiter = ({ delimiter }: TableForm): string => (delimiter === "\t" ? "TAB" : delimiter);
+const shownDelimiter = ({ dialect: { delimiter } }: TableForm): string => (delimiter === "\t" ? "TAB" : delimiter);
 
 /**
  * Whether a quoted cell looks like rows of its table: a lone quote that another one closes rows later hides them. Its first line

@@ -5,8 +5,6 @@ import { isAscii } from "node:buffer";
 /** Those that are looked for where none is declared. */
 export const DELIMITERS = [",", ";", "\t", "|"] as const;
 
-const QUOTE = 0x22;
-const LF = 10;
 const CR = 13;
 
 /** What a source declares of how its tables are written. */
@@ -51,8 +49,6 @@ export interface CsvRecord extends Cells {
   readonly length: number;
   /** As it is written. */
   readonly text: string;
-  /** Whether the next record is known to begin behind it. */
-  readonly bordersKnown: boolean;
 }
 
 /** Walks the records of a text in UTF-8. Records end in LF or CRLF, mixed as they come. Blank lines are passed over. */
@@ -63,7 +59,7 @@ export class CsvRecords {
   readonly #encoding: "latin1" | "utf8";
   readonly #dialect: CsvDialect;
   readonly #isEnd: boolean;
-  /** The first quote from `at` on. */
+  /** The first quote behind what was looked at. */
   #quote = -1;
   /** Behind the last record that was found, and the physical line there. */
   at = 0;
@@ -105,10 +101,21 @@ export class CsvRecords {
   /** The first line end outside quotes; the end of the text where there is none. */
   #endOfRecord(): number {
     const text = this.#text;
-    const start = this.at;
-    const end = placeOf("\n", text, start);
+    const { at: start } = this;
+    const { delimiter } = this.#dialect;
+    let end = placeOf("\n", text, start);
     if (this.#quote < start) this.#quote = placeOf('"', text, start);
-    return this.#quote < end ? endOfQuoted(text, start, this.#quote, this.#dialect) : end;
+    while (this.#quote < end) {
+      let behind = this.#quote + 1;
+      if (this.#quote === start || delimiter.includes(text.charAt(this.#quote - 1))) {
+        const closing = closingQuote(text, this.#quote, this.#dialect);
+        if (closing === -1) return text.length;
+        behind = closing + 1;
+        end = placeOf("\n", text, behind);
+      }
+      this.#quote = placeOf('"', text, behind);
+    }
+    return end;
   }
 
   /** Takes the record that ends at a place; undefined of a blank line. */
@@ -116,8 +123,8 @@ export class CsvRecords {
     const { at: start, atLine: line } = this;
     const dialect = this.#dialect;
     const behind = this.#text.charCodeAt(end - 1) === CR ? end - 1 : end;
-    const hasQuotes = this.#quote < end;
     const text = this.#bytes.toString(this.#encoding, start, behind);
+    const hasQuotes = text.includes('"');
     const hasLineEnd = end < this.#text.length;
     this.at = hasLineEnd ? end + 1 : end;
     this.atLine += (hasLineEnd ? 1 : 0) + (hasQuotes ? lineEndsOf(text) : 0);
@@ -126,34 +133,11 @@ export class CsvRecords {
       hasQuotes || text.includes("\r")
         ? cellsOf(text, dialect)
         : { cells: text.split(dialect.delimiter), fault: undefined };
-    // Behind a wrong quote, nothing says where a record ends.
-    const bordersKnown =
-      found.fault === undefined ||
-      (found.fault.kind === "return" && isRfc(dialect) && text.split('"').length % 2 === 1);
-    return { line, start, length: behind - start, text, cells: found.cells, fault: found.fault, bordersKnown };
+    return { line, start, length: behind - start, text, cells: found.cells, fault: found.fault };
   }
 }
 
 export const isRfc = (dialect: DeclaredDialect): boolean => dialect.escape === undefined && dialect.quotes !== "loose";
-
-/** @param quote the first of the record that begins at `start`. */
-function endOfQuoted(text: string, start: number, quote: number, dialect: CsvDialect): number {
-  const { delimiter } = dialect;
-  const escapeCode = dialect.escape?.charCodeAt(0);
-  const isLoose = dialect.quotes === "loose";
-  let isQuoted = false;
-  for (let at = quote; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === LF && !isQuoted) return at;
-    if (code === escapeCode && isQuoted) at += 1;
-    else if (code !== QUOTE) continue;
-    else if (!isLoose) isQuoted = !isQuoted;
-    else if (!isQuoted) isQuoted = at === start || delimiter.includes(text.charAt(at - 1));
-    else if (text[at + 1] === '"') at += 1;
-    else isQuoted = !endsCell(text, at + 1, delimiter);
-  }
-  return text.length;
-}
 
 /** Whether a cell ends before a place. */
 function endsCell(text: string, at: number, delimiter: string): boolean {

@@ -1,7 +1,7 @@
 /** Tables: their header, and each record as a row. */
 
 import { fold } from "../actions/nearest.ts";
-import { cellCountRow, faultRow, headerAgainRow, holdsRows } from "./csv-problems.ts";
+import { cellCountRow, faultRow, headerAgainRow, holdsRows, type TableForm } from "./csv-problems.ts";
 import {
   type CsvDialect,
   type CsvRecord,
@@ -13,15 +13,7 @@ import {
 } from "./csv-records.ts";
 import { LF } from "./encoding.ts";
 import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
-import {
-  CellsRow,
-  MAX_ROW_BYTES,
-  type Row,
-  type RowParser,
-  rowTooLong,
-  type TableForm,
-  type UnevenRows,
-} from "./row.ts";
+import { CellsRow, MAX_ROW_BYTES, type Row, type RowParser, rowTooLong, type UnevenRows } from "./row.ts";
 
 export interface CsvOptions {
   /** One ASCII character, and not the quote; detected from the header when absent. */
@@ -45,11 +37,13 @@ const SEPARATOR_LINE = /^\s*"?sep=(.)"?([,;\t|]?)\2*\s*$/i;
  * over 1 MiB ends the reading.
  */
 export class CsvParser implements RowParser {
-  readonly #headerLineWanted: number;
   readonly #hasHeader: boolean;
-  #delimiter: string | undefined;
-  readonly #dialect: DeclaredDialect;
-  /** What the header showed. */
+  readonly #headerLineWanted: number;
+  /** Its delimiter is that which the source or a line `sep=;` declares. */
+  #declared: DeclaredDialect & { readonly delimiter?: string | undefined };
+  /** Known where the header begins. */
+  #dialect: CsvDialect | undefined;
+  /** Known behind the header. */
   #table: Table | undefined;
   headerLine: number | undefined;
   #line = 1;
@@ -57,8 +51,7 @@ export class CsvParser implements RowParser {
   constructor({ delimiter, headerLine = 1, dialect = {} }: CsvOptions = {}) {
     this.#hasHeader = headerLine !== "none";
     this.#headerLineWanted = headerLine === "none" ? 1 : headerLine;
-    this.#delimiter = delimiter;
-    this.#dialect = dialect;
+    this.#declared = { ...dialect, delimiter };
   }
 
   /** The cells of the first row, as written; undefined until it has been read, and for an input without rows. */
@@ -83,16 +76,16 @@ export class CsvParser implements RowParser {
   }
 
   read(bytes: Buffer, isEnd: boolean, rows: Row[]): number {
-    let at = this.#table === undefined ? this.#readHeader(bytes, isEnd, rows) : 0;
-    if (this.#table !== undefined) at += this.#readRows(bytes.subarray(at), this.#table, isEnd, rows);
+    let at = this.#dialect === undefined ? this.#findHeader(bytes, isEnd) : 0;
+    if (this.#dialect !== undefined) at += this.#readRecords(bytes.subarray(at), this.#dialect, isEnd, rows);
     // The last byte may be the CR of its line end.
     if (rows.length === 0 && bytes.length - at > MAX_ROW_BYTES + 1)
       rows.push(rowTooLong(this.#line, bytes.toString("utf8", at)));
     return at;
   }
 
-  /** Passes over titles and blank lines to the header, and learns the dialect from it; gives the place behind it. */
-  #readHeader(bytes: Buffer, isEnd: boolean, rows: Row[]): number {
+  /** Passes over titles and blank lines; gives the place of the header, which shows the delimiter, or of what is still to come. */
+  #findHeader(bytes: Buffer, isEnd: boolean): number {
     let at = 0;
     while (this.#line < this.#headerLineWanted) {
       const end = bytes.indexOf(LF, at); // quotes above the header mean nothing
@@ -105,61 +98,52 @@ export class CsvParser implements RowParser {
     for (let first = records.next(); first !== undefined; first = records.next()) {
       if (first.text.trim() === "" || this.#declaresDelimiter(first.text)) continue;
       this.#line = first.line;
-      const from = at + first.start;
-      return from + this.#acceptHeader(bytes.subarray(from), this.#dialectBy(detectDelimiter(first.text)), isEnd, rows);
+      this.#dialect = this.#dialectBy(detectDelimiter(first.text));
+      return at + first.start;
     }
     this.#line = records.atLine;
     return at + records.at;
   }
 
   #dialectBy(delimiter: string): CsvDialect {
-    return { ...this.#dialect, delimiter: this.#delimiter ?? delimiter };
-  }
-
-  /** Takes the record at the beginning of `bytes` for the header; gives the place where the rows begin. */
-  #acceptHeader(bytes: Buffer, dialect: CsvDialect, isEnd: boolean, rows: Row[]): number {
-    const records = new CsvRecords(bytes, this.#line, dialect, isEnd);
-    const record = records.next();
-    if (record === undefined) return 0;
-    const { text, line, cells, fault } = record;
-    const { delimiter } = dialect;
-    if (record.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, text));
-    else if (fault !== undefined) rows.push(faultRow({ header: [], delimiter, dialect }, text, line, fault, false));
-    if (rows.length > 0) return 0;
-    if (!this.#hasHeader) {
-      const names = Array.from(cells.keys(), (at) => String(at + 1));
-      this.#table = new Table(names, dialect, false);
-      return 0;
-    }
-    this.#table = new Table(cells, dialect);
-    this.headerLine = line;
-    this.#line = records.atLine;
-    return records.at;
+    return { ...this.#declared, delimiter: this.#declared.delimiter ?? delimiter };
   }
 
   #declaresDelimiter(text: string): boolean {
     const [, declared, added] = SEPARATOR_LINE.exec(text) ?? [];
     if (declared === undefined || declared.charCodeAt(0) >= 0x80) return false;
     // What was added delimits the rows, too.
-    this.#delimiter ??= added || declared;
+    this.#declared = this.#dialectBy(added || declared);
     return true;
   }
 
-  #readRows(bytes: Buffer, table: Table, isEnd: boolean, rows: Row[]): number {
-    const records = new CsvRecords(bytes, this.#line, table.dialect, isEnd);
+  #readRecords(bytes: Buffer, dialect: CsvDialect, isEnd: boolean, rows: Row[]): number {
+    const records = new CsvRecords(bytes, this.#line, dialect, isEnd);
     for (let record = records.next(); record !== undefined; record = records.next()) {
-      if (table.header.length > 1 && isBlankLine(record)) continue;
-      const row = table.rowOf(record);
+      const row = this.#table === undefined ? this.#takeHeader(record, dialect) : this.#table.rowOf(record);
+      if (row === undefined) continue;
       rows.push(row);
       if (row.kind === "malformed" && !row.bordersKnown) return records.at;
     }
     this.#line = records.atLine;
     return records.at;
   }
-}
 
-const isBlankLine = ({ cells, fault }: CsvRecord): boolean =>
-  fault === undefined && cells.length === 1 && cells[0]?.trim() === "";
+  /** Gives the row that the first record is where it is no header, or why it can't be one. */
+  #takeHeader(record: CsvRecord, dialect: CsvDialect): Row | undefined {
+    const { line, length, cells, text, fault } = record;
+    if (length > MAX_ROW_BYTES) return rowTooLong(line, text);
+    if (fault !== undefined) return faultRow({ header: [], dialect }, text, line, fault);
+    if (!this.#hasHeader) {
+      const names = Array.from(cells.keys(), (at) => String(at + 1));
+      this.#table = new Table(names, dialect, false);
+      return this.#table.rowOf(record);
+    }
+    this.#table = new Table(cells, dialect);
+    this.headerLine = line;
+    return undefined;
+  }
+}
 
 /** A table whose header is known. */
 class Table implements TableForm {
@@ -181,13 +165,15 @@ class Table implements TableForm {
     this.#names = new Set(hasHeader ? this.header.map(fold).filter((name) => name !== "") : []);
   }
 
-  /** The row that a record is. */
-  rowOf(record: CsvRecord): Row {
-    const { line, length, cells, fault, bordersKnown } = record;
+  /** The row that a record is; undefined of a line of blanks, which would be a cell of a table of one column alone. */
+  rowOf(record: CsvRecord): Row | undefined {
+    const { line, length, cells, fault } = record;
     const { header, delimiter, dialect } = this;
+    const isBlankLine = cells.length === 1 && cells[0]?.trim() === "" && fault === undefined;
+    if (isBlankLine && header.length > 1) return undefined;
     const text = fault !== undefined || isRfc(dialect) ? record.text : toRecord(cells, delimiter);
     if (length > MAX_ROW_BYTES) return rowTooLong(line, text);
-    if (fault !== undefined) return faultRow(this, text, line, fault, bordersKnown);
+    if (fault !== undefined) return faultRow(this, text, line, fault);
     this.#padding ??= cells.length - header.length;
     if (cells.length !== header.length && !this.#differsAtEnd(cells, line))
       return cellCountRow(this, text, line, cells);
@@ -198,7 +184,7 @@ class Table implements TableForm {
     return row;
   }
 
-  /** Of cells that are the header once more, as files that were put together have it; behind another order, what follows stands under wrong columns. */
+  /** Of cells that are the header once more, as in files that were put together. */
   #orderOfNames(cells: readonly string[]): "same" | "other" | undefined {
     const own = this.header.map(fold);
     const names = cells.map(fold);

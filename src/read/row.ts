@@ -3,22 +3,12 @@
 import { parseJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { ReaderRule } from "../rules.ts";
-import { cellsOfRecord, type DeclaredDialect } from "./csv-records.ts";
+import { cellsOfRecord } from "./csv-records.ts";
 import { completeLength, EMPTY, lineEndsIn } from "./encoding.ts";
 import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
 
 /** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
 export type Row = CellsRow | ObjectRow | MalformedRow;
-
-/** How the rows of a table are written. */
-export interface TableForm {
-  /** Empty where the header itself can't be read. */
-  readonly header: readonly string[];
-  readonly delimiter: string;
-  readonly dialect?: DeclaredDialect;
-  /** `tickets` wrote it with `safeCsv`. */
-  readonly isGuarded?: boolean;
-}
 
 /** A row of a table, with as many cells as its header. */
 export class CellsRow {
@@ -35,7 +25,7 @@ export class CellsRow {
     line: number,
     cells: readonly string[],
     text: string,
-    { header, isGuarded }: Pick<TableForm, "header" | "isGuarded">,
+    { header, isGuarded }: { readonly header: readonly string[]; readonly isGuarded?: boolean },
   ) {
     const fitted = cells.length === header.length ? cells : header.map((_name, at) => cells[at] ?? "");
     this.#written = isGuarded === true ? fitted.map(unguardCell) : fitted;

@@ -80,6 +80,8 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   expect(result.rows.map(brief)).toEqual(rows);
 });
 
+const LOOSE = { delimiter: ",", dialect: { quotes: "loose" } } as const;
+
 describe("what a malformed row says", () => {
   test.each([
     ["a,b,c\n1\n", 'The row has 1 cell, the header has 3: Column 2 ("b") and what follows it are missing.'],
@@ -98,6 +100,16 @@ describe("what a malformed row says", () => {
     ],
   ])("%j: %s", (text, message) => {
     expect(messageOf(read(text).rows[0])).toBe(message);
+  });
+
+  test.each([
+    ["a backslash in the row before", LOOSE, 'a,b\n"x\\""",y\n1,"z\n', "Put a cell that holds quotes"],
+    ["a backslash in the row behind", {}, 'a,b\n1,5" x\n2,"y\\""\n', "Put a cell that holds quotes"],
+    ["its own backslash", {}, 'a,b\n1,"5\\" x"\n', "A backslash stands before a quote"],
+    ["its own blank", {}, 'a,b\n1, "x"\n2,3\n', "A blank stands between a delimiter and a quote"],
+  ])("its hint goes by the line of the fault alone: %s", (_what, options, text, hint) => {
+    const row = read(text, options).rows.at(-1);
+    expect(row?.kind === "malformed" && row.problems[0]?.hint).toContain(hint);
   });
 
   test("it keeps its raw text", () => {
@@ -170,7 +182,6 @@ describe("rows over 1 MiB", () => {
 
 describe("what a source declares of its tables", () => {
   const ESCAPE = { dialect: { escape: "\\" } };
-  const LOOSE = { delimiter: ",", dialect: { quotes: "loose" } } as const;
 
   test.each<[name: string, options: CsvOptions, text: string, rows: string[]]>([
     ["a quote behind an escape", ESCAPE, 'a,b\n1,"x \\"y\\" z"\n3,4\n', ['2 1|x "y" z', "3 3|4"]],
