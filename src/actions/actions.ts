@@ -158,10 +158,6 @@ const ACCEPTED: ReadonlyMap<ActionName, readonly FieldName[]> = new Map(
 /** All fields that an action takes, required ones first. */
 export const acceptedFields = (action: ActionName): readonly FieldName[] => ACCEPTED.get(action) ?? [];
 
-/** "eventId: present for event actions and for soldTicket" (specification, Response body): for those that take one. */
-const ECHOES_EVENT: ReadonlySet<unknown> = new Set(
-  ACTION_NAMES.filter((name) => acceptedFields(name).includes("eventId")),
-);
-
-/** Whether the service's answer to the action of this name says its eventId. */
-export const echoesEvent = (action: unknown): boolean => ECHOES_EVENT.has(action);
+/** Whether the service's answer to the action of this name says its eventId ("Response body" in the specification). */
+export const echoesEvent = (action: unknown): boolean =>
+  ACTION_NAMES.some((name) => name === action && acceptedFields(name).includes("eventId"));

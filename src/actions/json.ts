@@ -40,8 +40,6 @@ export const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` :
 /** The bytes that mean something to JSON: `":,\\[]{}`. */
 export const JSON_BYTES = [0x22, 0x3a, 0x2c, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d] as const;
 const [QUOTE, COLON, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = JSON_BYTES;
-/** Digits and point of a number that `JSON.parse` may round. */
-const LONG_NUMBER = 16;
 
 /** Whether the next byte after `at` that is not blank is a colon, so that the string before is a key. */
 function colonFollows(bytes: Buffer, at: number): boolean {
@@ -90,8 +88,6 @@ interface Survey {
   readonly nesting: number;
   /** The first key that occurs twice in one object, as a JSON pointer: `JSON.parse` would keep the last value without a word. */
   readonly duplicate?: string;
-  /** Whether `JSON.parse` may round a number. Where a key is a duplicate, of what stands before it. */
-  readonly hasLongNumber: boolean;
 }
 
 /** @throws SyntaxError for some texts that are not JSON. */
@@ -103,16 +99,8 @@ export function surveyJson(text: string | Buffer): Survey {
   const open: { readonly keys: Set<string> | undefined; step: string | number }[] = [];
   let inner = open.at(-1);
   let nesting = 0;
-  let digits = 0;
-  let hasLongNumber = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
-    if ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e) {
-      digits += 1;
-      continue;
-    }
-    if (digits >= LONG_NUMBER || (digits > 0 && (byte | 0x20) === 0x65)) hasLongNumber = true;
-    digits = 0;
     switch (byte) {
       case QUOTE: {
         const start = at;
@@ -120,7 +108,7 @@ export function surveyJson(text: string | Buffer): Survey {
         if (inner?.keys === undefined || !colonFollows(bytes, at)) break;
         inner.step = keyIn(bytes, start, at);
         if (inner.keys.has(inner.step))
-          return { nesting, hasLongNumber, duplicate: open.map(({ step }) => `/${escapePointer(step)}`).join("") };
+          return { nesting, duplicate: open.map(({ step }) => `/${escapePointer(step)}`).join("") };
         inner.keys.add(inner.step);
         break;
       }
@@ -139,7 +127,7 @@ export function surveyJson(text: string | Buffer): Survey {
         break;
     }
   }
-  return { nesting, hasLongNumber };
+  return { nesting };
 }
 
 function keyIn(bytes: Buffer, start: number, end: number): string {

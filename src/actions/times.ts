@@ -122,45 +122,25 @@ function namedZone(name: string): Zone | undefined {
   return namesNoPlace(name) && !/^GMT$/i.test(name) ? undefined : zoneOf(name);
 }
 
-/** The offsets around a day, and the instant at which one follows the other. */
-interface Offsets {
-  readonly before: number;
-  readonly after: number;
-  readonly changesAt: number;
-}
-
 function createZone(name: string): Zone | undefined {
   const zone = IANAZone.create(name);
   if (!zone.isValid) return undefined;
   const offsetAt = (seconds: number): number => Math.round(zone.offset(seconds * 1000) * 60);
-  const days = new Map<number, Offsets>();
+  /** The offsets before and after each day. No zone changes twice within the three days that are looked at. */
+  const days = new Map<number, readonly [number, number]>();
   return (local) => {
     const day = Math.floor(local / DAY);
     let offsets = days.get(day);
     if (offsets === undefined) {
-      offsets = offsetsBetween((day - 1) * DAY, (day + 2) * DAY, offsetAt);
+      offsets = [offsetAt((day - 1) * DAY), offsetAt((day + 2) * DAY)];
       if (days.size >= MOST_DAYS) days.clear();
       days.set(day, offsets);
     }
+    const [before, after] = offsets;
+    if (before === after) return local - before;
     // The offset before the change comes first: in the hour that occurs twice, it gives the earlier instant.
-    if (local - offsets.before < offsets.changesAt) return local - offsets.before;
-    return local - offsets.after >= offsets.changesAt ? local - offsets.after : undefined;
+    return [local - before, local - after].find((instant) => offsetAt(instant) === local - instant);
   };
-}
-
-/** Assumes that no zone changes twice within the three days that are looked at. */
-function offsetsBetween(start: number, end: number, offsetAt: (seconds: number) => number): Offsets {
-  const before = offsetAt(start);
-  const after = offsetAt(end);
-  if (before === after) return { before, after, changesAt: Number.POSITIVE_INFINITY };
-  let low = start;
-  let high = end;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(middle) === before) low = middle;
-    else high = middle;
-  }
-  return { before, after, changesAt: high };
 }
 
 /** `CET`, `PST8PDT`, `Pacific Time`; Node takes those of three letters in any case. */

@@ -43,6 +43,12 @@ export function completeLength(bytes: Buffer): number {
   return bytes.length;
 }
 
+/** As much of a text as has so many bytes. */
+export function headOf(text: string, mostBytes: number): string {
+  const bytes = Buffer.from(text).subarray(0, mostBytes);
+  return bytes.toString("utf8", 0, completeLength(bytes));
+}
+
 interface DecodeOptions {
   /** Canonical, as `resolveEncoding` gives it. */
   readonly encoding: string;
@@ -74,7 +80,7 @@ export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOpti
     const text = checked(decode(block, false));
     if (text.length > 0) yield text;
   }
-  options.watch?.end();
+  options.watch?.take(undefined);
   const last = checked(decode(EMPTY, true));
   if (last.length > 0) yield last;
 }
@@ -209,27 +215,22 @@ export class Utf8Watch {
     this.#line = line;
   }
 
-  take(block: Buffer): void {
+  /** @param block undefined where the text has ended. */
+  take(block: Buffer | undefined): void {
     const text = this.#decode(block);
     const at = text.search(/[^\0-\x7f]/);
     this.isValid &&= !text.includes("\0");
     if (at === -1) return;
     const from = Math.max(0, at - SAMPLE_BYTES);
-    const sample = text.slice(from, at + SAMPLE_BYTES);
     this.first ??= {
       line: this.#line() + text.slice(0, at).split("\n").length - 1,
-      cell: cellAround(sample, at - from),
+      cell: cellAround(text.slice(from, at + SAMPLE_BYTES), at - from),
     };
     this.characters += text.replace(/[\0-\x7f]+/g, "").length;
   }
 
-  /** The text has ended. */
-  end(): void {
-    this.#decode();
-  }
-
   /** Nothing behind the first byte that is not UTF-8. */
-  #decode(block?: Buffer): string {
+  #decode(block: Buffer | undefined): string {
     if (!this.isValid) return "";
     try {
       return this.#decoder.decode(block, { stream: block !== undefined });

@@ -1,6 +1,7 @@
 /** What the names of input files say, how their rejects are called, and how people read where a row stands. */
 
 import { cleanText } from "../text.ts";
+import { headOf } from "./encoding.ts";
 
 /** By the endings of packed files, which stand behind that of their format. */
 export const COMPRESSIONS = { gz: "gzip", zst: "Zstandard" } as const;
@@ -26,10 +27,8 @@ const STANDARD_INPUT = "stdin";
 /** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
 export function stemOf(inputName: string): string {
   const plain = unpackedName(inputName);
-  let stem = inputName === "" ? STANDARD_INPUT : ENDING.test(plain) ? plain.replace(ENDING, "") : inputName;
-  if (Buffer.byteLength(stem) <= MOST_STEM_BYTES) return stem;
-  for (const letters = [...stem]; Buffer.byteLength(stem) > MOST_STEM_BYTES; stem = letters.join("")) letters.pop();
-  return stem;
+  const stem = ENDING.test(plain) ? plain.replace(ENDING, "") : inputName;
+  return inputName === "" ? STANDARD_INPUT : headOf(stem, MOST_STEM_BYTES);
 }
 
 /** A name may have 255 bytes, and what comes behind the stem is at most fifty long. */

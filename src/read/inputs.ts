@@ -1,5 +1,5 @@
-import { type Dirent, readdir as readDirectory } from "node:fs";
-import { stat } from "node:fs/promises";
+import type { Dirent, readdir as readDirectory } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
 import { nearest } from "../actions/nearest.ts";
@@ -168,35 +168,34 @@ async function beginningOf(input: InputFile): Promise<string> {
  * on the way that can't be looked into.
  */
 async function filesOf(pattern: string, cwd: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
-  const unreadable: { readonly path: string; readonly cause: unknown }[] = [];
+  let unreadable: Failure | undefined;
+  const list = (
+    path: string,
+    _options: { readonly withFileTypes: true },
+    done: (error: NodeJS.ErrnoException | null, entries: Dirent[]) => void,
+  ): void => {
+    entriesOf(path).then(
+      (entries) => done(null, entries),
+      (cause) => {
+        if (!["ENOENT", "ENOTDIR"].includes(cause.code)) unreadable ??= fileFailure({ name: path }, cause);
+        done(cause, []);
+      },
+    );
+  };
   const found = await glob(pattern, {
     cwd,
     absolute: isAbsolute(pattern),
     expandDirectories: false,
-    fs: { readdir: listing((path, cause) => unreadable.push({ path, cause })) },
+    fs: { readdir: list as typeof readDirectory }, // the only form that the glob calls
     ...(signal === undefined ? {} : { signal }),
   });
-  const [first] = unreadable;
-  if (first !== undefined) throw fileFailure({ name: first.path }, first.cause);
+  if (unreadable !== undefined) throw unreadable;
   return found;
 }
 
-/** `readdir` for the glob. It shows pipes and dead links as files; otherwise the glob would skip them. */
-function listing(onError: (path: string, cause: unknown) => void): typeof readDirectory {
-  const list = (
-    path: string,
-    options: { readonly withFileTypes: true },
-    done: (error: NodeJS.ErrnoException | null, entries: Dirent[]) => void,
-  ): void => {
-    readDirectory(path, options, (error, entries = []) => {
-      if (error !== null && error.code !== "ENOENT" && error.code !== "ENOTDIR") onError(path, error);
-      void shown(path, entries).then((all) => done(error, all));
-    });
-  };
-  return list as typeof readDirectory; // the only form that the glob calls
-}
-
-async function shown(path: string, entries: Dirent[]): Promise<Dirent[]> {
+/** What a directory holds; pipes and dead links are shown as files, otherwise the glob would skip them. */
+async function entriesOf(path: string): Promise<Dirent[]> {
+  const entries = await readdir(path, { withFileTypes: true });
   for (const entry of entries) {
     const leadsOn = entry.isSymbolicLink() && (await exists(join(path, entry.name)));
     if (!entry.isDirectory() && !leadsOn) entry.isFile = () => true;

@@ -86,7 +86,7 @@ export function toObjectRow(
     const seen = surveyJson(bytes);
     if (seen.nesting > MAX_NESTING) return tooDeep(line, text);
     duplicate = seen.duplicate;
-    value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
+    value = parseJson(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const invalid = invalidJson(text, item?.firstLine ?? line);

@@ -4,7 +4,7 @@ import { parseJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import type { ReaderRule } from "../rules.ts";
 import { cellsOfRecord } from "./csv-records.ts";
-import { completeLength, EMPTY, lineEndsIn } from "./encoding.ts";
+import { EMPTY, headOf, lineEndsIn } from "./encoding.ts";
 import { GUARDED_COLUMN, unguardCell } from "./rejects-columns.ts";
 
 /** One record of an input file; `line` is the physical line where it starts, from 1; in a JSON array its index, from 0. */
@@ -153,13 +153,7 @@ export const MAX_ROW_BYTES = 1024 * 1024;
 /** As much of a malformed row is kept, for reports and the rejects file. */
 export const MAX_RAW_BYTES = 64 * 1024;
 
-/** At most the first 64 KiB of a text. */
-export function rawText(text: string): string {
-  const bytes = Buffer.from(text);
-  return bytes.length <= MAX_RAW_BYTES
-    ? text
-    : bytes.toString("utf8", 0, completeLength(bytes.subarray(0, MAX_RAW_BYTES)));
-}
+export const rawText = (text: string): string => headOf(text, MAX_RAW_BYTES);
 
 interface ReaderProblem extends Problem {
   readonly rule: ReaderRule;
