@@ -4,10 +4,19 @@ import type { Problem } from "../actions/problem.ts";
 import type { InputRule } from "../rules.ts";
 import { count, number, quoted } from "../text.ts";
 import { decodeForMessage } from "./encoding.ts";
-import { FORMATS } from "./formats.ts";
+import type { InputFormat } from "./file-names.ts";
 import type { Input } from "./input.ts";
 
 export type ContentProblem = Problem & { readonly rule: InputRule; readonly line?: number };
+
+const EMPTY_TABLE = "A table without rows has its header.";
+/** How one says that a file has no rows; undefined where an empty one says so. */
+const WHEN_EMPTY: Readonly<Record<InputFormat, string | undefined>> = {
+  csv: EMPTY_TABLE,
+  tsv: EMPTY_TABLE,
+  ndjson: undefined,
+  json: "An array without rows is [].",
+};
 
 /**
  * @param input read to its end.
@@ -19,7 +28,7 @@ export function problemsOfContent(input: Input, rows: number, allowEmpty: boolea
   const isPacked = file.compression !== "none";
   // Even an empty file has some bytes once it is packed.
   const isPackedNothing = isPacked && bytesRead === 0;
-  const { whenEmpty } = FORMATS[format];
+  const whenEmpty = WHEN_EMPTY[format];
   const isQuiet = file.path === "-" || (whenEmpty === undefined && !isPackedNothing);
   if (input.isEmpty && !isQuiet && !allowEmpty) {
     const holds = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";

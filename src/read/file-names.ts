@@ -18,8 +18,14 @@ export function compressionOf(name: string): Compression | undefined {
   return ending?.toLowerCase() as Compression | undefined; // as the pattern says
 }
 
-/** Of all formats of inputs (formats.ts). */
-const ENDING = /\.(?:csv|tsv|ndjson|jsonl|json)$/i;
+const ENDINGS = { csv: ["csv"], tsv: ["tsv"], ndjson: ["ndjson", "jsonl"], json: ["json"] } as const;
+export type InputFormat = keyof typeof ENDINGS;
+export const INPUT_FORMATS = Object.keys(ENDINGS) as readonly InputFormat[]; // the keys of a constant
+
+export const FORMAT_OF_ENDING: ReadonlyMap<string, InputFormat> = new Map(
+  INPUT_FORMATS.flatMap((format) => ENDINGS[format].map((ending) => [ending, format])),
+);
+const ENDING = new RegExp(`\\.(?:${[...FORMAT_OF_ENDING.keys()].join("|")})$`, "i");
 const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)$/i;
 
 const STANDARD_INPUT = "stdin";

@@ -4,12 +4,9 @@ import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { errorCode, Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
-import { COMPRESSIONS, type Compression } from "./file-names.ts";
+import { COMPRESSIONS, type Compression, type InputFormat } from "./file-names.ts";
 import { type OpenedFile, openFile, openStream } from "./open-file.ts";
 import { gunzip, unzstd } from "./unpack.ts";
-
-export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
-export type InputFormat = (typeof INPUT_FORMATS)[number];
 
 /** One file to read, as the command line named it. */
 export interface InputFile {

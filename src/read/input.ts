@@ -2,19 +2,14 @@
 
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import type { CsvOptions } from "./csv.ts";
+import { type CsvOptions, CsvParser } from "./csv.ts";
 import { bomEncoding, decodeForMessage, EMPTY, resolveEncoding, toUtf8, Utf8Watch } from "./encoding.ts";
-import { FORMATS, firstNames, formatOf } from "./formats.ts";
-import {
-  type ByteSource,
-  type BytesOptions,
-  type InputFile,
-  type InputFormat,
-  openBytes,
-  shownName,
-} from "./input-file.ts";
+import type { InputFormat } from "./file-names.ts";
+import { type ByteSource, type BytesOptions, type InputFile, openBytes, shownName } from "./input-file.ts";
+import { JsonArrayParser } from "./json-array.ts";
+import { NdjsonParser } from "./ndjson.ts";
 import { refuseOther, refuseStrangeHeader } from "./refused.ts";
-import { showRejects } from "./rejects-columns.ts";
+import { firstNames, showRejects } from "./rejects-columns.ts";
 import { type Row, type RowParser, RowReader, type UnevenRows } from "./row.ts";
 
 /** Few, so that what a row leaves is garbage before V8 looks: what still lives then is copied. */
@@ -86,7 +81,7 @@ export class Input implements AsyncDisposable {
     const { encoding } = this;
     this.format = file.format === "detect" ? formatOf(decodeForMessage(head, encoding)) : file.format;
     const name = shownName(file);
-    this.#parser = FORMATS[this.format].parser({ ...csv, rows: options.rows, name });
+    this.#parser = parserOf(this.format, name, csv, options.rows);
     this.#reader = new RowReader(this.#parser);
     const lineEnds = (): number => this.#reader.lineEnds;
     if (encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
@@ -130,12 +125,8 @@ export class Input implements AsyncDisposable {
     const { header, headerLine: line = 1 } = parser;
     if (header !== undefined && headerLine === undefined && !showRejects(header))
       refuseStrangeHeader(this.file, { header, line, isSplitAsDeclared: delimiter !== undefined }, this.#rows[0]);
-    if (
-      !parser.hasBegun &&
-      FORMATS[this.format].isOfLines &&
-      typeof headerLine === "number" &&
-      this.#reader.lineEnds > 0
-    )
+    const isTable = this.format === "csv" || this.format === "tsv";
+    if (isTable && !parser.hasBegun && typeof headerLine === "number" && this.#reader.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
@@ -167,9 +158,8 @@ export class Input implements AsyncDisposable {
     }
     const isUnended = this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
     // A JSON array ends with its bracket and needs no line end.
-    if (this.#hasEnded && !this.#reader.stopped && FORMATS[this.format].isOfLines && isUnended) {
+    if (this.#hasEnded && !this.#reader.stopped && this.format !== "json" && isUnended)
       this.unendedLine = this.#reader.lineEnds + 1;
-    }
     if (this.#reader.stopped) await this.#source.drain();
   }
 
@@ -181,6 +171,26 @@ export class Input implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#blocks.return();
     await this.#source[Symbol.asyncDispose]();
+  }
+}
+
+/** What standard input holds, by its first character; a table where that tells nothing. */
+function formatOf(beginning: string): InputFormat {
+  const first = beginning.trimStart().charAt(0);
+  if (first === "{") return "ndjson";
+  return first === "[" ? "json" : "csv";
+}
+
+function parserOf(format: InputFormat, name: string, csv: CsvOptions = {}, rows: string | undefined): RowParser {
+  switch (format) {
+    case "csv":
+      return new CsvParser(csv);
+    case "tsv":
+      return new CsvParser({ ...csv, delimiter: csv.delimiter ?? "\t" });
+    case "ndjson":
+      return new NdjsonParser(name);
+    case "json":
+      return new JsonArrayParser({ name, rows });
   }
 }
 

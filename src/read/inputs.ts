@@ -6,10 +6,16 @@ import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
 import { cleanText } from "../text.ts";
 import { bomEncoding } from "./encoding.ts";
-import { compressionOf, PACKED_ENDINGS, unpackedName } from "./file-names.ts";
-import { FORMATS, firstNames } from "./formats.ts";
-import { fileFailure, INPUT_FORMATS, type InputFile, type InputFormat, openBytes, shownName } from "./input-file.ts";
-import { showRejects } from "./rejects-columns.ts";
+import {
+  compressionOf,
+  FORMAT_OF_ENDING,
+  INPUT_FORMATS,
+  type InputFormat,
+  PACKED_ENDINGS,
+  unpackedName,
+} from "./file-names.ts";
+import { fileFailure, type InputFile, openBytes, shownName } from "./input-file.ts";
+import { firstNames, showRejects } from "./rejects-columns.ts";
 
 export interface ResolveOptions {
   /** What relative paths and globs start from (the process's working directory). */
@@ -18,11 +24,6 @@ export interface ResolveOptions {
   readonly inputFormat?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
-
-const FORMAT_OF_EXTENSION: ReadonlyMap<string, InputFormat> = new Map(
-  INPUT_FORMATS.flatMap((format) => FORMATS[format].extensions.map((extension) => [extension, format])),
-);
-const EXTENSIONS = [...FORMAT_OF_EXTENSION.keys()].map((extension) => `.${extension}`);
 
 const ARCHIVES: readonly string[] = ["zip", "xz", "bz2", "7z", "rar", "tar", "tgz", "z"];
 
@@ -61,7 +62,7 @@ export async function resolveInputs(
 }
 
 function toInputFormat(text: string): InputFormat {
-  const format = FORMAT_OF_EXTENSION.get(text);
+  const format = FORMAT_OF_ENDING.get(text);
   if (format !== undefined) return format;
   const near = nearest(text, INPUT_FORMATS);
   throw new Failure("usage", `There is no input format "${cleanText(text, 40)}".`, {
@@ -102,14 +103,14 @@ const exists = async (path: string): Promise<boolean> => (await stat(path).catch
 function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
   if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
   const extension = /\.([^.]+)$/.exec(unpackedName(basename(name)))?.[1]?.toLowerCase() ?? "";
-  const format = inputFormat ?? FORMAT_OF_EXTENSION.get(extension);
+  const format = inputFormat ?? FORMAT_OF_ENDING.get(extension);
   if (format === undefined && ARCHIVES.includes(extension))
     throw new Failure("usage", `${shownName({ name })} is an archive, which can't be read.`, {
       hint: `Unpack it first. Only ${PACKED_ENDINGS.join(" and ")} are unpacked while they are read.`,
     });
   if (format === undefined)
     throw new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
-      hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.join(", ")}.`,
+      hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${Array.from(FORMAT_OF_ENDING.keys(), (ending) => `.${ending}`).join(", ")}.`,
     });
   return { path: resolve(cwd, name), name, format, compression: compressionOf(name) ?? "none", fromGlob };
 }

@@ -36,6 +36,17 @@ const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;
 export const showRejects = (names: readonly string[]): boolean =>
   REJECTS_COLUMNS.some((column) => names.some((name) => name.trim() === column));
 
+/**
+ * The columns or keys that the beginning of a file shows, by which promises and rejects are known: of the first line, and of
+ * the first item of an array, which may begin in the next.
+ */
+export function firstNames(beginning: string): readonly string[] {
+  const [line = ""] = beginning.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1);
+  return line.startsWith("{")
+    ? Array.from(line.matchAll(/"([^"]*)"\s*:/g), ([, key = ""]) => key)
+    : line.split(/[,;|\t]/).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
+}
+
 // `safeCsv`: an apostrophe before what a spreadsheet would take for a formula. A file that is guarded says so by a column of its own,
 // so that nothing is taken off where nothing was put on.
 
