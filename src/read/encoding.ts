@@ -31,7 +31,7 @@ export function bomEncoding(head: Buffer): "utf-8" | "utf-16le" | "utf-16be" | u
 }
 
 /** Length of `bytes` without a last character whose bytes are still to come. */
-export function completeLength(bytes: Buffer): number {
+function completeLength(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte < 0x80 || byte >= 0xf8) break; // complete, or never the start of a character
