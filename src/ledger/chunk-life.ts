@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { elementsOf, parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
-import { type ActionFacts, moveActions } from "./actions.ts";
+import { type ActionFacts, deleteActions, moveActions } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, DECIDED_STATES, TRANSITIONS } from "./chunks.ts";
 import {
   assigned,
@@ -105,7 +105,12 @@ export async function readChunk(reader: Reader, run: number, chunk: number): Pro
   return row;
 }
 
-/** @returns false where the chunk is in no state in which that may happen. */
+/**
+ * What was said of a chunk that leads to `planned` or `abandoned` counts no more; of an abandoned one, another run may send the
+ * actions.
+ *
+ * @returns false where the chunk is in no state in which that may happen.
+ */
 export async function pass(
   writer: Writer,
   run: number,
@@ -114,9 +119,17 @@ export async function pass(
   also: Columns = {},
 ): Promise<boolean> {
   const { from, to } = TRANSITIONS[event];
-  const others = Object.keys(also).length === 0 ? sql`` : sql`, ${assigned(also)}`;
   const where = sql`${ofChunk(run, chunk)} AND state IN ${words(from)}`;
-  return (await writer.run(sql`UPDATE chunks SET state = ${to}${others} WHERE ${where}`)) === 1;
+  const passed = await writer.run(sql`UPDATE chunks SET ${assigned({ state: to, ...also })} WHERE ${where}`);
+  if (passed !== 1) return false;
+  if (to !== "planned" && to !== "abandoned") return true;
+  await writer.run(sql`UPDATE bodies SET outcomes = NULL WHERE ${ofChunk(run, chunk)}`);
+  if (to === "abandoned") {
+    const { items } = await readOutcomes(writer, run, chunk);
+    const actions = items.map(({ origin }) => origin);
+    await deleteActions(writer, run, chunk, actions);
+  }
+  return true;
 }
 
 /** @throws Error where the chunk is in no state in which that may happen: a fault of the caller. */
@@ -304,17 +317,22 @@ export async function cut(
 /**
  * Cuts some actions out of a chunk that is pending, by their places.
  *
- * @returns the chunk that holds them now: it may be all of it.
+ * @returns the chunk that holds them now, which may be all of it, and that of the others.
  */
-export async function cutOut(writer: Writer, run: number, chunk: number, chosen: ReadonlySet<number>): Promise<number> {
+export async function cutOut(
+  writer: Writer,
+  run: number,
+  chunk: number,
+  chosen: ReadonlySet<number>,
+): Promise<readonly [number, number | undefined]> {
   const { count, state } = await readChunk(writer, run, chunk);
-  if (chosen.size === count) return chunk;
+  if (chosen.size === count) return [chunk, undefined];
   // Nobody waits for the answer to what is left of a request.
   if (state === "sending") await mustPass(writer, run, chunk, "doubt");
   const kept = state === "sending" ? "in doubt" : state;
-  const [part = chunk] = await cut(writer, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
+  const [part = chunk, others] = await cut(writer, run, chunk, (place) => (chosen.has(place) ? 0 : 1), kept);
   await mustPass(writer, run, chunk, kept === "planned" ? "split" : "cut");
-  return part;
+  return [part, others];
 }
 
 /** Fast: what is alike in a chunk is near. The checksum notices a changed bit. */

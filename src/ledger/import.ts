@@ -161,7 +161,7 @@ async function runWith(writer: Writer, group: Group): Promise<Run> {
 async function answerPending(writer: Writer, run: number, pending: readonly Pending[]): Promise<void> {
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
     const byPlace = new Map(ofChunk.map(({ place, line }) => [place, line]));
-    const chunk = await cutOut(writer, run, from, new Set(byPlace.keys()));
+    const [chunk] = await cutOut(writer, run, from, new Set(byPlace.keys()));
     const inOrder = [...byPlace].toSorted(([one], [other]) => one - other);
     await answer(
       writer,

@@ -59,32 +59,29 @@ export async function untilTaken(
  * file beside it only shows people who holds it.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<AsyncDisposable> {
-  let database: DatabaseSync;
+  let database: DatabaseSync | undefined;
   try {
     // Only where it is missing: closing a second descriptor of a locked file would drop the process's lock on it.
     if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
     // Long enough to outlast someone who only looks whether the lock is held.
-    database = new DatabaseSync(path, { timeout: 250 });
-  } catch (cause) {
-    throw storageFailure(path, cause);
-  }
-  try {
+    const file = new DatabaseSync(path, { timeout: 250 });
+    database = file;
     await untilTaken(
-      () => tryLock(database),
+      () => tryLock(file),
       () => lastHolder(path),
       options,
     );
     const holder = { pid: process.pid, since: new Date().toISOString(), command: options.command };
     writeFileSync(`${path}.holder`, JSON.stringify(holder), { mode: 0o600 });
+    return {
+      async [Symbol.asyncDispose]() {
+        if (file.isOpen) file.close();
+      },
+    };
   } catch (cause) {
-    database.close();
+    database?.close();
     throw lockFailure(path, cause);
   }
-  return {
-    async [Symbol.asyncDispose]() {
-      if (database.isOpen) database.close();
-    },
-  };
 }
 
 function lockFailure(path: string, cause: unknown): unknown {

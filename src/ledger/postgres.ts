@@ -83,8 +83,8 @@ export class Postgres implements Database {
   #connection: Connection | undefined;
   #facts: Facts | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Names of locks with the fence that they were taken by; without one, a fence elsewhere guards them. */
-  readonly #locks = new Map<string, number | undefined>();
+  /** Names of locks that a new session has to have again, with the fence that they were taken by. */
+  readonly #locks = new Map<string, number>();
   /** Settings by which the server ends a session of a process that is frozen. */
   #silence: Readonly<Record<string, string>> = {};
   /** Why there is no going on: what was decided so far counts no more. */
@@ -296,16 +296,11 @@ export class Postgres implements Database {
   }
 
   /** The server may hold a lock for the session that was lost until it notices. */
-  async #lockAgain(name: string, fence: number | undefined, deadline: number): Promise<void> {
+  async #lockAgain(name: string, fence: number, deadline: number): Promise<void> {
     while (!(await this.#tryLock(name))) {
-      if (fence === undefined) {
-        this.#locks.delete(name);
-        return;
-      }
       if (performance.now() > deadline) this.#giveUp(takenMeanwhile);
       await wait(FIRST_WAIT_MS);
     }
-    if (fence === undefined) return;
     // Whoever held it meanwhile may have changed what this process has read.
     const held = await this.#row("SELECT fence FROM locks WHERE name = $1", [name]);
     if (held?.fence !== fence) this.#giveUp(takenMeanwhile);
@@ -340,7 +335,8 @@ export class Postgres implements Database {
       this.write(async (writer) => {
         this.#locks.delete(name);
         if (!(await this.#tryLock(name))) return false;
-        this.#locks.set(name, await scalar<number>(writer, sql`${take} RETURNING fence`));
+        const fence = await scalar<number>(writer, sql`${take} RETURNING fence`);
+        if (fence !== undefined) this.#locks.set(name, fence);
         return true;
       });
     await untilTaken(tryIt, () => this.holder(name), options);
@@ -353,15 +349,13 @@ export class Postgres implements Database {
     return row.held === true;
   }
 
-  /** Takes a lock whose purpose a fence guards: where a new session can't have it again, that is no failure. */
-  async tryFenced(name: string): Promise<boolean> {
-    const isHeld = await this.#asked(() => this.#tryLock(name));
-    if (isHeld) this.#locks.set(name, undefined);
-    return isHeld;
+  /** Takes a lock that ends with this session: a new one does without, since a fence guards what it is for. */
+  tryFenced(name: string): Promise<boolean> {
+    return this.#asked(() => this.#tryLock(name));
   }
 
   async unlock(name: string): Promise<void> {
-    if (!this.#locks.delete(name)) return;
+    this.#locks.delete(name);
     await this.#inOrder(async () => {
       // It has ended with a session that is lost.
       if (this.#isLost || this.#over !== undefined) return;

@@ -110,53 +110,33 @@ function askedOf(path: string | URL, ask: (file: DatabaseSync) => number): numbe
   }
 }
 
-/** When a log begins, and when it goes into the file. */
-export class Log {
-  readonly #file: DatabaseSync;
-  readonly #path: string;
-  #isBegun = false;
+/** Before the first write. A log that others began, or that a killed process left, goes on. */
+export function openLog(file: DatabaseSync, path: string): void {
+  const number = numberOfLog(file);
+  if (bytesOf(`${path}-wal`) === 0 || number === 0 || number !== numberIn(file)) beginLog(file);
+}
 
-  constructor(file: DatabaseSync, path: string) {
-    this.#file = file;
-    this.#path = path;
-  }
-
-  /** Before a write. A log that others began, or that a killed process left, goes on. */
-  ready(): void {
-    if (this.#isBegun) return;
-    const number = numberOfLog(this.#file);
-    if (bytesOf(`${this.#path}-wal`) === 0 || number === 0 || number !== numberIn(this.#file)) this.#begin();
-    this.#isBegun = true;
-  }
-
-  /** After a write. */
-  written(): void {
-    if (bytesOf(`${this.#path}-wal`) <= LOG_BYTES) return;
-    try {
-      this.#begin();
-    } catch {
-      // It is tried again after the next write; what was written is in the log.
-    }
-  }
-
-  /** What is in the log goes into the file, and the next log begins. Where a reader still needs the old one, that goes on. */
-  #begin(): void {
-    const next = numberOfLog(this.#file) + 1;
-    this.#file.exec(`PRAGMA user_version = ${next}`);
-    const done = this.#file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-    if (done?.log !== done?.checkpointed) return;
-    this.#file.prepare(NOTE_LOG).run(String(next));
-  }
-
-  /** Gives the disk back what was removed. */
-  giveBack(): void {
-    this.#isBegun = false;
-    this.#file.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
-  }
+/** What is in the log goes into the file, and the next log begins. Where a reader still needs the old one, that goes on. */
+function beginLog(file: DatabaseSync): void {
+  const next = numberOfLog(file) + 1;
+  file.exec(`PRAGMA user_version = ${next}`);
+  const done = file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+  if (done?.log !== done?.checkpointed) return;
+  file.prepare(NOTE_LOG).run(String(next));
 }
 
 const NOTE_LOG =
   "INSERT INTO meta (name, value) VALUES ('log', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+/** After a write. */
+export function keepLogShort(file: DatabaseSync, path: string): void {
+  if (bytesOf(`${path}-wal`) <= LOG_BYTES) return;
+  try {
+    beginLog(file);
+  } catch {
+    // It is tried again after the next write; what was written is in the log.
+  }
+}
 
 /** A file beside the ledger that makes room for a known answer when the disk is full. */
 export const BALLAST_BYTES = 32 * 1024 * 1024;

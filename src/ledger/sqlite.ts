@@ -12,8 +12,9 @@ import {
   bytesOf,
   checkPages,
   fillBallast,
+  keepLogShort,
   LOCKED_MS,
-  Log,
+  openLog,
   refuseEmptied,
   refuseNetworkFileSystem,
   refuseOtherLog,
@@ -27,7 +28,7 @@ export const SQLITE_TYPES: Types = {
   json: (text) => text,
 };
 
-/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `Log` to say. */
+/** Each commit is on disk when it returns. What goes from the log into the file, and when, `sqlite-file.ts` says. */
 const SETTINGS =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
 
@@ -113,7 +114,7 @@ class Sqlite implements Database {
   readonly now = raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)");
   exhausted: Database["exhausted"];
   readonly #file: DatabaseSync;
-  readonly #log: Log;
+  #hasLog = false;
   readonly #inOrder = oneAtATime();
   readonly #statements = new Map<string, StatementSync>();
   readonly #writer: Writer;
@@ -121,7 +122,6 @@ class Sqlite implements Database {
   constructor(file: DatabaseSync, path: string) {
     this.place = path;
     this.#file = file;
-    this.#log = new Log(file, path);
     this.#writer = {
       place: path,
       now: this.now,
@@ -157,12 +157,13 @@ class Sqlite implements Database {
   }
 
   async #write<T>(work: (writer: Writer) => Promise<T>): Promise<T> {
-    this.#log.ready();
+    if (!this.#hasLog) openLog(this.#file, this.place);
+    this.#hasLog = true;
     this.#file.exec("BEGIN IMMEDIATE");
     try {
       const result = await work(this.#writer);
       this.#file.exec("COMMIT");
-      this.#log.written();
+      keepLogShort(this.#file, this.place);
       return result;
     } catch (cause) {
       if (this.#file.isTransaction) this.#file.exec("ROLLBACK");
@@ -212,7 +213,10 @@ class Sqlite implements Database {
   }
 
   giveBack(): Promise<void> {
-    return this.#inTurn(async () => this.#log.giveBack());
+    return this.#inTurn(async () => {
+      this.#hasLog = false;
+      this.#file.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
