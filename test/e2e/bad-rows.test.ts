@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { openWorkplace } from "../support/bin.ts";
-import { openPlayground, openSales } from "../support/service.ts";
+import { openPlayground } from "../support/service.ts";
 import { editTable, readTable, salesTable } from "../support/tables.ts";
 import { LONG } from "../support/walks.ts";
 
@@ -87,23 +87,6 @@ test("each next command finds the ledger that the command before it used, up to 
   expect(resumed.summary).toMatchObject({ exitCode: 0, actions: { accepted: 3 } });
 });
 
-test(
-  "the next command of an input that only the ledger shows to be invalid shows the same problems",
-  LONG,
-  async () => {
-    const { place, service } = await openSales(1);
-    const env = { env: service.env };
-    expect((await place.summary(["stream", "sales.csv", "--env", "playground"], env)).exitCode).toBe(0);
-    const { ticketId = "", userId = "" } = readTable(place.read("sales.csv"))[0] ?? {};
-    place.write("resales.csv", `ticketId,userId,price,orderTime\n${ticketId},${userId},9.50,1772000000\n`);
-    const invalid = await place.summary(["stream", "resales.csv", "--env", "playground"], env);
-    expect(invalid.exitCode).toBe(3);
-    const shown = await place.tickets(wordsOf(invalid.summary.next ?? "").slice(1), env);
-    expect(shown.exitCode).toBe(3);
-    expect(shown.stdout).toContain("resold-to-holder");
-  },
-);
-
 /** The words of a command as a shell takes them. */
 function wordsOf(command: string): readonly string[] {
   return execFileSync("sh", ["-c", `printf '%s\\0' ${command}`], { encoding: "utf8" })
@@ -123,19 +106,3 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
   }
   expect(service.connections()).toBe(0);
 });
-
-test(
-  "rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there",
-  LONG,
-  async () => {
-    const { place, service } = await openPlayground();
-    const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
-    place.write("sales.ndjson", `${row}\n`);
-    const first = await place.summary(["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "1"], service);
-    expect(first.summary).toMatchObject({ exitCode: 4 });
-    expect(place.read("sales.rejects.ndjson")).toContain('"price":12.50,');
-    place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"soon"', "7"));
-    await place.summary(["stream", "sales.rejects.ndjson", "--env", "playground"], service);
-    expect(service.sent()).toMatchObject([{ data: { ticketId: "T-1", price: "12.50" } }]);
-  },
-);

@@ -21,14 +21,6 @@ describe("a key that is not there", () => {
     expect(service.connections()).toBe(0);
   });
 
-  test("is no matter to what does not send", LONG, async () => {
-    const place = openWorkplace();
-    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-    const env = { TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com" };
-    for (const args of [["validate"], ["plan"], ["stream", "--dry-run"]])
-      expect((await place.tickets([...args, "events.csv", "--env", "playground"], { env })).exitCode).toBe(0);
-  });
-
   test("a command that gives it runs when something is sent, and not for a night without news", async () => {
     const { place, service } = await openSales(2, { key: "the-key-of-the-test" });
     place.write(

@@ -4,17 +4,11 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import type { Workplace } from "../support/bin.ts";
-import { openSales, type Service } from "../support/service.ts";
+import { openSales } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 const LEDGER = "home/state/tickets/playground/ledger.db";
-
-async function newestRun(place: Workplace, service: Service): Promise<string> {
-  const { stdout } = await place.tickets(["status", "--json", "--env", "playground"], service);
-  return (JSON.parse(stdout) as { readonly runs: readonly { readonly run: string }[] }).runs[0]?.run ?? "";
-}
 
 test.each<[string, (path: string) => void]>([
   ["no byte", (path) => new DatabaseSync(path).close()],
@@ -46,24 +40,4 @@ test("a stream that ends a run of another night and then finds its own input inv
   const { exitCode, stderr } = await place.tickets(["status", "--env", "playground", "--max-age", "26h"], service);
   expect(exitCode).toBe(4);
   expect(stderr).toContain("No stream to playground has succeeded yet");
-});
-
-test("what the service rejected as there already, after a wrong --not-sent, is known once a person adopts it", async () => {
-  const { place, service } = await openSales(5);
-  service.behave({ answer: () => ({ status: 500, body: "" }) });
-  expect((await place.tickets(SEND, service)).exitCode).toBe(6);
-  service.behave({ failureOf: ({ data }) => ({ status: "error", ticketId: data.ticketId, error: "ticket_exists" }) });
-  const run = await newestRun(place, service);
-  const word = ["settle", run, "--not-sent", "--reason", "wrong", "--env", "playground"];
-  expect((await place.tickets(word, service)).exitCode).toBe(0);
-  expect((await place.tickets(SEND, service)).exitCode).toBe(4);
-  const otherwise = await place.tickets(["settle", run, "--sent", "--env", "playground"], service);
-  expect(otherwise.exitCode).toBe(0);
-  expect(otherwise.stderr).toContain(`Run ${run} has nothing to settle, so nothing was changed.`);
-  const sent = service.sent().length;
-  expect((await place.tickets([...SEND, "--adopt", "--reason", "it has them"], service)).exitCode).toBe(0);
-  const { exitCode, stderr } = await place.tickets(SEND, service);
-  expect(exitCode).toBe(0);
-  expect(stderr).toContain("all 5 actions were sent before");
-  expect(service.sent()).toHaveLength(sent);
 });

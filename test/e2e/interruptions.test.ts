@@ -22,7 +22,7 @@ import type { Readable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { BIN, type Workplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, openSales, type Service, startService } from "../support/service.ts";
+import { expectSpokenAsSpecified, openSales, type Service } from "../support/service.ts";
 import { type PromiseLine, readPromises, salesTable } from "../support/tables.ts";
 import { LONG, testEach } from "../support/walks.ts";
 
@@ -170,55 +170,6 @@ test(
   },
 );
 
-test(
-  "two runs with ledgers of their own don't write the same output: the second is exit 2 before it sends",
-  LONG,
-  async () => {
-    const { place, service } = await openSales(ROWS);
-    const other = await startService();
-    const command = [...SEND, "-o", "promises.ndjson"];
-    let second: Awaited<ReturnType<Workplace["tickets"]>> | undefined;
-    meanwhile(service, async () => {
-      second = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-2")}`], other);
-    });
-    const first = await place.tickets([...command, `TICKETS_STATE_DIR=${place.path("state-1")}`], service);
-    expect(first.exitCode).toBe(0);
-    expect(second?.exitCode).toBe(2);
-    expect(second?.stderr).toContain(
-      "promises.ndjson is not appended to: tickets did not write it for this environment",
-    );
-    expect(other.connections()).toBe(0);
-    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
-  },
-);
-
-interface Counted {
-  readonly inFlight: number;
-  readonly actions: { readonly inDoubt: number };
-}
-
-test("a chunk that is being sent is called in flight while the process lives", LONG, async () => {
-  const { place, service } = await openSales(ROWS);
-  let seen = "";
-  let document: unknown;
-  meanwhile(service, async () => {
-    const [text, json] = await Promise.all([
-      place.tickets(["status", "--env", "playground"], service),
-      place.tickets(["status", "--env", "playground", "--json"], service),
-    ]);
-    seen = text.stdout;
-    document = JSON.parse(json.stdout);
-  });
-  await place.tickets([...SEND, "-o", "promises.ndjson"], service);
-  expect(seen).toMatch(/ open, being sent .* in flight/);
-  expect(seen).not.toContain("in doubt");
-  const inDoubt = expect.any(Number);
-  expect(document).toMatchObject({ runs: [{ actions: { inDoubt }, inFlight: inDoubt }] });
-  const [run] = (document as { readonly runs: readonly Counted[] }).runs; // as it was just seen
-  expect(run?.inFlight).toBe(run?.actions.inDoubt);
-  expect(run?.inFlight).toBeGreaterThan(0);
-});
-
 describe("standard streams", () => {
   test(
     "a reader of the promises that goes away: the run goes on, and the rest goes to a file, said",
@@ -260,13 +211,6 @@ describe("standard streams", () => {
       exitCode: 0,
     });
     expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
-    await expectAllOnce(place, service);
-  });
-
-  test("promises to a closed stdout are in the ledger", LONG, async () => {
-    const { place, service } = await openSales(ROWS);
-    const ended = await place.tickets([...SEND, "-o", "-"], { ...service, shell: '"$@" >&-' });
-    expect(ended.exitCode).toBe(0);
     await expectAllOnce(place, service);
   });
 

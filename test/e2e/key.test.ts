@@ -142,15 +142,6 @@ describe("the right key shows nowhere", () => {
     rmSync(place.path("key.txt"));
     expectNowhere(place, [ended]);
   });
-
-  test("when it is written where it does not belong", async () => {
-    const { place } = await openSales(5);
-    place.write("tickets.config.yaml", `environments: {live: {baseUrl: "https://a.example", apiKey: ${KEY}}}\n`);
-    const ended = await place.tickets(["stream", "sales.csv", "--env", "live", "--verbose"]);
-    expect(ended.exitCode).toBe(2);
-    rmSync(place.path("tickets.config.yaml"));
-    expectNowhere(place, [ended]);
-  });
 });
 
 // Which addresses have no https: test/unit/config/base-url.test.ts.

@@ -207,16 +207,6 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(0);
   });
 
-  test("is given up by a person who moves the list of runs away", LONG, async () => {
-    const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"));
-    loseLedger(rig);
-    rmSync(listOf(rig));
-    rig.place.write("sales.csv", salesTable(20, { first: 100 }));
-    const command = ["stream", "sales.csv", "--env", "playground", "-o", "b.ndjson"];
-    expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
-  });
-
   test("holds no second run of what an open one has planned: that is closed before the import", async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
@@ -269,21 +259,6 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
     const ended = await rig.run(to("a.ndjson"));
     expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
-    await nothingNew(rig, "b.ndjson");
-    expect(sent(rig)).toBe(20);
-  });
-
-  test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
-    const rig = await stopped();
-    const putBack = copyLedger(rig);
-    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 413, on: { itemsOver: 2 } }] });
-    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
-    putBack();
-    expect(await rig.run(importOf("a.ndjson"))).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining("15 actions of 1 run imported from a.ndjson; 5 actions were known already."),
-    });
-    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
   });
@@ -368,17 +343,6 @@ describe("the list of runs", () => {
   });
 });
 
-test("the first line says NEW as long as nothing was sent", LONG, async () => {
-  const rig = await salesRig(20);
-  rig.place.write("bad.csv", "eventId,ticketId\n,\n");
-  await rig.run(["stream", "bad.csv", "--action", "soldTicket", "--env", "playground"]);
-  for (const more of [["--dry-run"], []]) {
-    const { stderr } = await rig.run(to("a.ndjson", ...more));
-    expect(stderr).toMatch(/^playground \(.*ledger\.db NEW\b/m);
-  }
-  expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
-});
-
 describe("lines that were written, and not noted before a kill, stand once in a file that is imported", () => {
   const seqsIn = (text: string): readonly number[] =>
     (text.startsWith("{") ? readPromises(text) : readTable(text)).map(({ seq }) => Number(seq));
@@ -459,20 +423,6 @@ test.each<[what: string, name: string, made: (promises: string) => string, why: 
   expect(said).not.toContain("    at ");
   expect(await rig.run(importOf(`whole.${ending}`))).toMatchObject({ exitCode: 0 });
   await nothingNew(rig, "more.ndjson");
-});
-
-test("an import brings ids with any character back", LONG, async () => {
-  const rig = await salesRig(1);
-  const ids = ["\u2028", "\u2029", "\r", "\u0085", "\ufeff", "'=", '"', "\\", "😀"].map((text, at) => `T${text}${at}`);
-  const data = (ticketId: string) => ({ eventId: "E-1", ticketId, userId: "u", price: "1", orderTime: 1 });
-  const lines = ids.map((ticketId) => `${JSON.stringify({ action: "soldTicket", data: data(ticketId) })}\n`);
-  rig.place.write("odd.ndjson", lines.join(""));
-  const command = ["stream", "events.csv", "odd.ndjson", "--env", "playground", "-o", "out.ndjson"];
-  expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
-  loseLedger(rig);
-  expect(await rig.run(importOf("out.ndjson"))).toMatchObject({ exitCode: 0 });
-  expect((await rig.run(command)).stderr).toContain("Nothing new");
-  expect(sent(rig)).toBe(ids.length + 1);
 });
 
 test(

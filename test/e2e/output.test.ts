@@ -153,20 +153,27 @@ describe("an output file", () => {
     ]);
   });
 
-  test("as CSV has one header, however many nights", LONG, async () => {
-    const { place, service } = await openSales(12);
-    await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
-    place.write("sales.csv", salesTable(20));
-    await place.tickets([...SEND, "-o", "promises.csv"], service);
-    const rows = readTable(place.read("promises.csv"));
-    expect(rows.map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 20));
-    expect(rows.map(({ status }) => status)).toEqual(Array(20).fill("success"));
-    expect(Object.keys(rows[0] ?? {})).toEqual(
-      "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at,mark,content,time,owner,response".split(
-        ",",
-      ),
-    );
-  });
+  test(
+    "as CSV has one header, however many nights, and what the service said of a rejection as JSON",
+    LONG,
+    async () => {
+      const { place, service } = await openSales(12);
+      await place.tickets([...SEND, "-o", "promises.csv", "TICKETS_CHUNK_SIZE=5"], service);
+      const failure = { status: "error", error: { message: 'taken, "again"' } };
+      service.behave({ failureOf: ({ data }) => (data.ticketId === "T-20" ? failure : undefined) });
+      place.write("sales.csv", salesTable(20));
+      await place.tickets([...SEND, "-o", "promises.csv"], service);
+      const rows = readTable(place.read("promises.csv"));
+      expect(rows.map(({ ticketId }) => ticketId)).toEqual(ticketIds(1, 20));
+      expect(rows.map(({ status }) => status)).toEqual([...Array(19).fill("success"), "error"]);
+      expect(JSON.parse(rows.at(-1)?.response ?? "")).toEqual(failure);
+      expect(Object.keys(rows[0] ?? {})).toEqual(
+        "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at,mark,content,time,owner,response".split(
+          ",",
+        ),
+      );
+    },
+  );
 
   test("that was changed since is exit 2 before anything is sent", LONG, async () => {
     const { place, service } = await openSales(12);

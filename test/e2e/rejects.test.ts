@@ -4,27 +4,42 @@ import { isUtf8 } from "node:buffer";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { openWorkplace } from "../support/bin.ts";
-import { type Item, openPlayground, openSales, type Service, startService } from "../support/service.ts";
-import { type Cells, editTable, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { expectSpokenAsSpecified, type Item, openPlayground, openSales, type Service } from "../support/service.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
 import { LONG } from "../support/walks.ts";
 
 const ENV = ["--env", "playground"];
 
 const sentOf = (service: Service): readonly Item["data"][] => service.sent().map(({ data }) => data);
 
-test("a reason is a sentence; the service's answer stands in the promises alone", async () => {
-  const place = openWorkplace();
+test("a rejected action: a reason as a sentence in the rejects, the service's answer in the promises alone, and the rest is sent", async () => {
   const failure = { status: "error", ticketId: "T-2", error: { code: "event_not_found", message: "No such event" } };
-  const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });
-  place.write("sales.csv", salesTable(3));
-  const { stderr } = await place.summary(["stream", "sales.csv", ...ENV], service);
+  const { place, service } = await openSales(3, {
+    failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined),
+  });
+  const { stderr, summary } = await place.summary(["stream", "sales.csv", ...ENV, "TICKETS_CHUNK_SIZE=2"], service);
+  expectSpokenAsSpecified(service);
+  expect(summary).toMatchObject({
+    ...{ exitCode: 4, state: "finished", actions: { total: 3, accepted: 2, rejected: 1 } },
+    ...{ rejects: [place.path("sales.rejects.csv")], next: "tickets stream sales.rejects.csv --env playground" },
+  });
+  expect(place.read("sales.rejects.csv")).toMatch(
+    /^eventId,ticketId,userId,price,orderTime,tickets:reason,tickets:row\n.*,row@[0-9a-f]{8}:2\n$/,
+  );
   const [row] = readTable(place.read("sales.rejects.csv"));
   const reason = "soldTicket rejected by the service: No such event (event_not_found).";
   expect(row).toMatchObject({ ticketId: "T-2", "tickets:reason": reason });
   expect(stderr).toContain("sales.csv:3 soldTicket T-2 rejected by the service: No such event (event_not_found).");
   expect(stderr).not.toContain('"error"');
-  expect(readPromises(place.read("promises.playground.ndjson"))[1]?.response).toEqual(failure);
+  const promises = readPromises(place.read("promises.playground.ndjson"));
+  expect(promises.map(({ ticketId, response }) => [ticketId, response])).toEqual([
+    ...[
+      ["T-1", undefined],
+      ["T-2", failure],
+      ["T-3", undefined],
+    ],
+  ]);
+  expect(promises[1]).not.toHaveProperty("actionPromise");
 });
 
 test("of many rejected actions the first are named, and the others counted", LONG, async () => {
@@ -36,136 +51,6 @@ test("of many rejected actions the first are named, and the others counted", LON
   expect(stderr.match(/rejected by the service: No\./g)).toHaveLength(5);
   expect(stderr).toContain("… and 3 more; all of them are in the rejects.");
   expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
-});
-
-/** A nightly full export whose third row is bad, its rejects corrected by `correct`. */
-async function correctedNight(correct: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
-  const { place, service } = await openPlayground();
-  place.write("sales.csv", text);
-  const night = ["stream", "sales.csv", ...ENV];
-  expect((await place.tickets([...night, "--max-invalid", "1"], service)).exitCode).toBe(4);
-  place.write("sales.rejects.csv", editTable(place.read("sales.rejects.csv"), correct));
-  return { place, service, night, rejects: ["stream", "sales.rejects.csv", ...ENV] };
-}
-
-const withPrice = (row: Cells): Cells => ({ ...row, price: "10.50" });
-
-describe("a bad row whose corrected version was accepted", () => {
-  const EXPORTS: readonly (readonly [how: string, edit: (text: string) => string])[] = [
-    ["as it was", (text) => text],
-    ["on another line, with other blanks", (text) => reordered(text).replace("T-5,", " T-5 ,")],
-    ["among other columns", (text) => text.replace(/^(.+)$/gm, "$1,").replace("orderTime,", "orderTime,note")],
-    ["of a file with a date in its name", (text) => text],
-  ];
-  const isKnown = async (how: string, edit: (text: string) => string): Promise<void> => {
-    const { place, service, night, rejects } = await correctedNight((row) => ({
-      ...row,
-      ticketId: "T-55",
-      price: "10.50",
-    }));
-    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-    place.write("sales.csv", edit(place.read("sales.csv")));
-    const name = how.includes("date") ? "sales-2026-03-02.csv" : "sales.csv";
-    place.write(name, place.read("sales.csv"));
-    const { summary } = await place.summary(night.with(1, name), service);
-    expect(summary).toMatchObject({
-      exitCode: 0,
-      state: "nothing new",
-      rows: { read: 5, mapped: 5, invalid: 0, held: 0 },
-      actions: { total: 5, alreadySent: 5 },
-      problems: { errors: 0 },
-    });
-    expect(service.sent().map(({ data }) => data.ticketId)).toEqual(["T-1", "T-2", "T-3", "T-4", "T-55"]);
-  };
-  test.each(EXPORTS)("is known in the next full export, %s", LONG, isKnown);
-
-  test(
-    "needs its column: without tickets:row the corrected row is sent, and the bad one stays invalid",
-    LONG,
-    async () => {
-      const { place, service, night, rejects } = await correctedNight(withPrice);
-      const without = place.read("sales.rejects.csv").replace(/^(.*),[^,]*$/gm, "$1");
-      expect(without).not.toContain("tickets:row");
-      place.write("sales.rejects.csv", without);
-      expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-      const { summary } = await place.summary(night, service);
-      expect(summary).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
-      // Its rejects bring the column back: what they are corrected to was sent, and that is all that is needed.
-      await place.tickets([...night, "--max-invalid", "1"], service);
-      const file = "sales.rejects.2.csv";
-      place.write(file, editTable(place.read(file), withPrice));
-      expect((await place.summary(["stream", file, ...ENV], service)).summary).toMatchObject({
-        state: "nothing new",
-        exitCode: 0,
-      });
-      expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
-    },
-  );
-
-  test("is one of several equal ones: each is corrected for itself", LONG, async () => {
-    const row = "E-1,#REF!,user-9,?,1700000009\n";
-    const { place, service, night, rejects } = await correctedNight(
-      (cells) => cells,
-      `${salesTable(2)}${row}${salesTable(1, { first: 3 }).replace(/^.*\n/, "")}`,
-    );
-    place.write("sales.csv", place.read("sales.csv").replace(row, row + row));
-    await place.tickets([...night, "--max-invalid", "2"], service);
-    const file = "sales.rejects.csv";
-    const [header = "", first = "", second = ""] = place.read(file).split("\n");
-    expect([first, second].map((line) => /#2@/.test(line))).toEqual([false, true]);
-    const corrected = (line: string, ticket: string): string => line.replace("#REF!", ticket).replace("?", "9.50");
-    place.write("sales.rejects.csv", `${header}\n${corrected(second, "T-8")}\n`);
-    expect((await place.summary(rejects, service)).summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-    expect((await place.summary(night, service)).summary).toMatchObject({
-      exitCode: 3,
-      rows: { invalid: 1 },
-    });
-    place.write("sales.rejects.csv", `${header}\n${corrected(first, "T-9")}\n${corrected(second, "T-8")}\n`);
-    expect((await place.summary(rejects, service)).summary).toMatchObject({
-      exitCode: 0,
-      actions: { accepted: 1, alreadySent: 1 },
-    });
-    expect((await place.summary(night, service)).summary).toMatchObject({
-      exitCode: 0,
-      rows: { invalid: 0 },
-    });
-  });
-
-  test(
-    "is corrected in NDJSON, whatever the order of its keys and the spelling of what is not in it",
-    LONG,
-    async () => {
-      const { place, service } = await openPlayground();
-      const row = (price: string): string =>
-        `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
-      place.write("sales.ndjson", row('"1,x"'));
-      const night = ["stream", "sales.ndjson", ...ENV];
-      await place.tickets([...night, "--max-invalid", "1"], service);
-      place.write("sales.rejects.ndjson", place.read("sales.rejects.ndjson").replace('"1,x"', '"1.50"'));
-      expect((await place.summary(["stream", "sales.rejects.ndjson", ...ENV], service)).summary).toMatchObject({
-        actions: { accepted: 1 },
-      });
-      place.write(
-        "sales.ndjson",
-        '{"orderTime":1700000000,"price":"1,x","userId":"u","ticketId":"T-1","name":null,"eventId":"E-1"}\n',
-      );
-      expect((await place.summary(night, service)).summary).toMatchObject({
-        exitCode: 0,
-        rows: { read: 1, invalid: 0 },
-      });
-    },
-  );
-
-  test("is known again when the process died between the answer and the end", LONG, async () => {
-    const { place, service, night, rejects } = await correctedNight(withPrice);
-    for (const point of ["settled", "projected", "rejects written"]) {
-      const env = { ...service.env, TICKETS_TEST_CRASH_AT: `${point}:1` };
-      await place.tickets(rejects, { env });
-    }
-    await place.tickets(rejects, service);
-    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
-    expect(service.sent().filter(({ data }) => data.ticketId === "T-5")).toHaveLength(1);
-  });
 });
 
 test(
@@ -194,12 +79,6 @@ test(
     expect(service.sent()).toHaveLength(1);
   },
 );
-
-/** The table with its rows in another order. */
-function reordered(text: string): string {
-  const [header = "", ...rows] = text.trimEnd().split("\n");
-  return `${[header, ...rows.toReversed()].join("\n")}\n`;
-}
 
 describe("guards against formulas", () => {
   /** Ids that begin like a guard, and like a formula. */

@@ -128,6 +128,8 @@ test("a bad row whose corrected version was not entered yet does not count as se
   const interruption = { kind: "boundary", point: "planned", time: 1 } as const;
   expect((await rig.run(stream("box.rejects.csv"), { interruption })).killed).toBe(true);
   expect((await rig.run(stream("box.csv"))).exitCode).toBe(3);
+  // Killed once more, between the answer and the end.
+  await dies(rig, stream("box.rejects.csv"), "settled");
   expect((await rig.run(stream("box.rejects.csv"))).exitCode).toBe(0);
   expect((await rig.run(stream("box.csv"))).exitCode).toBe(0);
   expect(processedCount(rig)).toBe(3);

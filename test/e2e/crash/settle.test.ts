@@ -89,25 +89,6 @@ describe("settle", () => {
     },
   );
 
-  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
-    const { rig, command, settle } = await inDoubt();
-    expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
-    const later = summaryIn(await rig.run([...command, "--json"]));
-    expect(later.actions).toMatchObject({ total: 20, alreadySent: 5, notSent: 5, accepted: 10 });
-    expect(later).toMatchObject({ exitCode: 6, next: `tickets ${settle.join(" ")}` });
-    expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
-    const last = summaryIn(await rig.run([...command, "--json"]));
-    expect(last.actions).toMatchObject({ total: 20, alreadySent: 20 });
-    expect(
-      new Set(
-        rig
-          .requests()
-          .flat()
-          .map(({ data }) => data),
-      ).size,
-    ).toBe(processedCount(rig));
-  });
-
   test.each([
     ["--sent", "settled", "out.ndjson"],
     ["--sent", "projected", "out.ndjson"],

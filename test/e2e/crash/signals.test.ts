@@ -2,10 +2,10 @@
 
 import type { ChildProcess } from "node:child_process";
 import { expect, test } from "vitest";
-import { dies, placedRows, processedCount, salesRig, states, statesOf, summaryIn } from "../../support/interrupted.ts";
+import { dies, placedRows, processedCount, salesRig, states, summaryIn } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
 import { readRuns } from "../../support/invariant/runs.ts";
-import { expectAllShown, readTruth } from "../../support/invariant/truth.ts";
+import { expectAllShown } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 import { LONG } from "../../support/walks.ts";
 
@@ -105,17 +105,4 @@ test("a signal during the last request leaves nothing to do: the run is finished
   const ended = await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5", "--json"), 4, "SIGINT");
   expect(summaryIn(ended)).toMatchObject({ state: "finished", actions: { accepted: 20 } });
   expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
-});
-
-test("--max-duration ends in 7 at the border of a chunk, and the same command goes on", LONG, async () => {
-  const rig = await salesRig(200);
-  // The second answer comes when the time is over, however long the start took.
-  rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 15_000, on: { request: 2 } }] });
-  const command = rig.stream("TICKETS_CHUNK_SIZE=10");
-  expect((await rig.run([...command, "--max-duration", "15s"])).exitCode).toBe(7);
-  expect((await readTruth(rig, rig.placed)).questions).toEqual([]);
-  expect(new Set(await statesOf(rig))).toEqual(new Set(["answered", "planned"]));
-  rig.sandbox.setFaults({ rules: [] });
-  expect((await rig.run(command)).exitCode).toBe(0);
-  await expectAllShown(rig, rig.placed);
 });

@@ -60,6 +60,76 @@ test("with all that was accepted of it, in however many runs", async () => {
   expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
 });
 
+describe("in the next full export", () => {
+  const HEADER = "eventId,ticketId,userId,price,orderTime";
+  const BAD = "E,t2,u2,?,1780000002";
+  const SALES = [HEADER, "E,t1,u1,11.00,1780000001", BAD, "E,t3,u3,12.00,1780000003", ""].join("\n");
+
+  async function openNight(text = SALES, name = "sales.csv"): Promise<Field> {
+    const field = await openSold();
+    await field.write(name, text);
+    expect((await field.stream([name], BEARING)).exitCode).toBe(4);
+    return field;
+  }
+  const stream = async (field: Field, name = "sales.csv") => {
+    const { summary, said } = await field.stream([name]);
+    return expect(summary, said);
+  };
+
+  test.each<[how: string, name: string, edit: (text: string) => string]>([
+    ["as it was", "sales.csv", (text) => text],
+    ["on another line, with other blanks", "sales.csv", () => `${HEADER}\nE, t3 ,u3,12.00,1780000003\n${BAD}\n`],
+    ["among other columns", "sales.csv", (text) => text.replace(/^(.+)$/gm, "$1,").replace("Time,", "Time,note")],
+    ["of a file with a date in its name", "sales-2026-03-02.csv", (text) => text],
+  ])("it is known %s", async (_, name, edit) => {
+    const field = await openNight();
+    await field.edit("sales.rejects.csv", "t2,u2,?", "t22,u2,10.50");
+    (await stream(field, "sales.rejects.csv")).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    await field.write(name, edit(SALES));
+    (await stream(field, name)).toMatchObject({
+      ...{ exitCode: 0, state: "nothing new", rows: { invalid: 0, held: 0 }, actions: { accepted: 0 } },
+    });
+  });
+
+  test("without tickets:row the corrected row is sent, and the bad one stays invalid", async () => {
+    const field = await openNight();
+    const rejects = await field.read("sales.rejects.csv");
+    await field.write("sales.rejects.csv", rejects.replace(/^(.*),[^,]*$/gm, "$1").replace("?", "10.50"));
+    (await stream(field, "sales.rejects.csv")).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    (await stream(field)).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
+    // Its rejects bring the column back: what they are corrected to was sent, and that is all that is needed.
+    await field.stream(["sales.csv"], BEARING);
+    await field.edit("sales.rejects.2.csv", "?", "10.50");
+    (await stream(field, "sales.rejects.2.csv")).toMatchObject({ state: "nothing new", exitCode: 0 });
+    (await stream(field)).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
+  });
+
+  test("of several equal ones each is corrected for itself", async () => {
+    const row = "E,#REF!,u9,?,1780000009\n";
+    const field = await openNight(`${HEADER}\n${row}${row}`);
+    const [header = "", first = "", second = ""] = (await field.read("sales.rejects.csv")).split("\n");
+    expect([first, second].map((line) => /#2@/.test(line))).toEqual([false, true]);
+    const corrected = (line: string, ticket: string): string => line.replace("#REF!", ticket).replace("?", "9.50");
+    await field.write("sales.rejects.csv", `${header}\n${corrected(second, "t8")}\n`);
+    (await stream(field, "sales.rejects.csv")).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    (await stream(field)).toMatchObject({ exitCode: 3, rows: { invalid: 1 } });
+    await field.write("sales.rejects.csv", `${header}\n${corrected(first, "t9")}\n${corrected(second, "t8")}\n`);
+    (await stream(field, "sales.rejects.csv")).toMatchObject({ exitCode: 0, actions: { accepted: 1, alreadySent: 1 } });
+    (await stream(field)).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
+  });
+
+  test("of NDJSON it is known whatever the order of its keys, and its numbers keep their digits", async () => {
+    const row = '{"eventId":"E","ticketId":"t1","userId":"u","price":12.50,"orderTime":"soon"}\n';
+    const field = await openNight(row, "sales.ndjson");
+    await field.edit("sales.rejects.ndjson", '"soon"', "1780000000");
+    (await stream(field, "sales.rejects.ndjson")).toMatchObject({ actions: { accepted: 1 } });
+    expect(acceptedBy(field.sandbox).at(-1)?.data).toMatchObject({ price: "12.50" });
+    const turned = '{"orderTime":"soon","price":12.50,"userId":"u","ticketId":"t1","name":null,"eventId":"E"}\n';
+    await field.write("sales.ndjson", turned);
+    (await stream(field, "sales.ndjson")).toMatchObject({ exitCode: 0, rows: { read: 1, invalid: 0 } });
+  });
+});
+
 /** A row that says the same in another file, or under another row, is another one. */
 describe("a bad row whose text comes again", () => {
   test("in a file of another date", async () => {

@@ -98,7 +98,7 @@ const refused = (name: string, fault: object, took: string, more: Partial<Row> =
 
 const retried = { retries: 2 };
 /** Long enough for every answer that does come, on the busiest machine. */
-const TIMEOUT = "5s";
+const LATE = { options: { flags: { timeout: "5s" } }, said: "ETIMEDOUT" } as const;
 const status = (code: number, more: object = {}): object => ({ fault: "status", status: code, ...more });
 
 /** What becomes of a run whose second chunk has an item in doubt: a chunk of its own, beside the one it was cut from. */
@@ -119,7 +119,6 @@ const ROWS: readonly Row[] = [
   // ---- answered ----
   fine("no fault", []),
   fine("latency", { fault: "latency", ms: 20 }),
-  fine("another 2xx", status(201)),
   fine("202", status(202)),
   fine("keys that nobody specified", { fault: "changed", items: { every: 1 }, with: EXTRA, top: { with: EXTRA } }),
   fine("a drip that ends in time", { fault: "drip", bytes: 50, everyMs: 1 }),
@@ -138,39 +137,25 @@ const ROWS: readonly Row[] = [
     // What was rejected was not taken, so it is new.
     again: [0, "E T1 (T2) T3 T4 T5 T2"],
   },
-  fine("205 with the whole answer", status(205)),
-  fine("206 with the whole answer", status(206)),
-  fine("a byte order mark", { fault: "framing", as: "bom" }),
-  fine("chunks with extensions and trailers", { fault: "framing", as: "trailers" }),
-  fine("HTTP/1.0", { fault: "framing", as: "http-1.0" }),
-  fine("each answer twice on the connection", { fault: "framing", as: "twice", on: {} }),
-  fine("each answer with a 429 behind it", { fault: "framing", as: "then-429", on: {} }),
-  ...(["twice", "then-429"] as const).map((as) =>
+  ...["trailers", "http-1.0", "twice", "then-429", "late-twice", "late-429"].map((as) =>
+    fine(`each answer framed as ${as}`, { fault: "framing", as, on: {} }),
+  ),
+  ...["twice", "then-429"].map((as) =>
     fine(
       `each answer ${as} on a connection that is used again`,
       { fault: "framing", as, on: {} },
       { config: "freshConnection: false" },
     ),
   ),
-  ...(["late-twice", "late-429"] as const).map((as) =>
-    fine(`each answer ${as} on the connection, when the next request may be on its way`, {
-      fault: "framing",
-      as,
-      on: {},
-    }),
-  ),
-  ...[[100], [103], [102, 103, 100, 100], [150]].map((statuses) =>
+  ...[[100], [102, 103, 100, 100]].map((statuses) =>
     fine(`${statuses.join(", ")} before every answer`, { fault: "interim", statuses, on: {} }),
   ),
-  ...(["gzip", "deflate", "br", "zstd"] as const).flatMap((encoding) => [
+  ...["gzip", "deflate", "br", "zstd"].flatMap((encoding) => [
     fine(`an answer in ${encoding}, which nobody asked for`, { fault: "encoding", encoding }),
     fine(`an answer that says ${encoding} and is plain`, {
-      fault: "encoding",
-      encoding: "identity",
-      announce: encoding,
+      ...{ fault: "encoding", encoding: "identity", announce: encoding },
     }),
   ]),
-  fine("identity, said", { fault: "encoding", encoding: "identity" }),
   {
     name: "more rejections than maxRejected",
     fault: { fault: "failure-items", items: [0, 1] },
@@ -187,119 +172,61 @@ const ROWS: readonly Row[] = [
   },
 
   // ---- an item in doubt ----
-  // An item that contradicts itself is not sent again before a person has looked.
-  {
-    name: "a promise beside another status",
-    fault: { fault: "changed", items: [0], with: { status: "error" } },
-    ...ITEM_IN_DOUBT,
-    said: /chunk 4 \(a part of chunk 2\) \(1 action\) is in doubt: an actionPromise beside a status other than success: \{.*"ticketId":"T2"/,
-  },
-  {
-    name: "success beside an error",
-    fault: { fault: "changed", items: [0], with: { error: { message: "Not processed" } } },
-    ...ITEM_IN_DOUBT,
-    said: "(a part of chunk 2) (1 action) is in doubt: success beside an error, or something else that contradicts it: {",
-  },
-  // An item that does not say what became of its action is no "no".
+  // An item that contradicts itself, or does not say what became of its action, is not sent again before a person has looked.
   ...[
-    ["without a status", { message: "queued" }, "an item whose status is missing or not text"],
-    ["whose status is in capitals", { status: "SUCCESS" }, "a status that is success in another spelling"],
-    ["whose status may say that it was taken", { status: "Queued" }, "a status that may mean that the service has it"],
-    [
-      "with a promise under another key",
-      { status: "ok", action_promise: "p" },
-      "a promise under another key than actionPromise",
-    ],
+    [{ with: { status: "error" } }, "an actionPromise beside a status other than success"],
+    [{ with: { error: { message: "No" } } }, "success beside an error, or something else that contradicts it"],
+    [{ body: { message: "queued" } }, "an item whose status is missing or not text"],
+    [{ body: { status: "SUCCESS" } }, "a status that is success in another spelling"],
+    [{ body: { status: "Queued" } }, "a status that may mean that the service has it"],
+    [{ body: { status: "ok", action_promise: "p" } }, "a promise under another key than actionPromise"],
   ].map(
-    ([name, body, said]): Row => ({
-      name: `an item ${name}`,
-      fault: { fault: "changed", items: [0], body },
+    ([change, said]): Row => ({
+      name: `an item: ${said as string}`, // as above
+      fault: { ...{ fault: "changed", items: [0] }, ...(change as object) },
       ...ITEM_IN_DOUBT,
-      said: `(a part of chunk 2) (1 action) is in doubt: ${said as string}: {`, // as above
+      said: `chunk 4 (a part of chunk 2) (1 action) is in doubt: ${said as string}: {`,
     }),
   ),
 
-  // ---- in doubt: an answer that contradicts itself ----
+  // ---- in doubt: an answer that contradicts itself, or does not match ----
   doubt("a status of the whole that is another", { fault: "changed", top: { with: { status: "partial" } } }, TAKEN, {
     said: "the answer's status is",
   }),
-  doubt("a whole that says that it failed", { fault: "changed", top: { with: { success: false } } }, TAKEN, {
-    said: "the answer as a whole says",
-  }),
-  doubt("a key that stands twice in an item", { fault: "duplicate-key" }, TAKEN, {
-    said: 'the answer has the key "/data/0/status" twice',
-  }),
-  doubt("a key that stands twice at the top", { fault: "duplicate-key", where: "top" }, TAKEN, {
+  doubt("a key that stands twice", { fault: "duplicate-key", where: "top" }, TAKEN, {
     said: 'the answer has the key "/status" twice',
   }),
   doubt("an item that is no object", { fault: "changed", items: [1], body: null }, TAKEN, {
     said: /item 2 is .*, not an object/,
   }),
-  doubt("a failure item that is no object", { fault: "failure-items", items: [1], body: "error" }, "E T1 T2 (T3)"),
   doubt("the promise of an earlier chunk", { ...SAME_PROMISE, items: [1], on: { to: 2 } }, TAKEN, {
     said: "of an earlier action of this run",
   }),
-  doubt("fewer bytes than its length says", { fault: "framing", as: "length-long" }, TAKEN),
-  doubt("a length that cuts the answer", { fault: "framing", as: "length-short" }, TAKEN),
-  doubt("gzip that does not say so", { fault: "encoding", encoding: "gzip", announce: "" }, TAKEN),
-  doubt("gzip that says br", { fault: "encoding", encoding: "gzip", announce: "br" }, TAKEN),
+  doubt("one promise for two items", { ...SAME_PROMISE, items: [0, 1] }, TAKEN, { said: "repeats the actionPromise" }),
+  doubt("one item too few", { fault: "count", by: -1 }, TAKEN, { said: "1 items for 2 actions" }),
+  doubt("items in another order", { fault: "shuffle" }, TAKEN, { said: "is not about" }),
+  doubt("no JSON", status(200, { body: "<html>" }), TAKEN, { said: "not JSON" }),
+  doubt("2xx without having processed", status(202, { processed: "none" }), UNTAKEN, { said: "0 items for 2 actions" }),
+  ...["length-long", "length-short"].map((as) => doubt(`a ${as} header`, { fault: "framing", as }, TAKEN)),
+  ...["", "br"].map((announce) =>
+    doubt(`gzip that says "${announce}"`, { fault: "encoding", encoding: "gzip", announce }, TAKEN),
+  ),
   doubt("a switch of protocols", { fault: "interim", statuses: [101] }, TAKEN),
 
-  // ---- in doubt: an answer that does not match ----
-  doubt("one promise for two items", { ...SAME_PROMISE, items: [0, 1] }, TAKEN, {
-    said: "repeats the actionPromise",
-  }),
-  doubt("one item too few", { fault: "count", by: -1 }, TAKEN, { said: "1 items for 2 actions" }),
-  doubt("one item too many", { fault: "count", by: 1 }, TAKEN, { said: "3 items for 2 actions" }),
-  doubt("items in another order", { fault: "shuffle" }, TAKEN, { said: "is not about" }),
-  doubt("an item about another ticket", { fault: "changed", items: [1], with: { ticketId: "T9" } }, TAKEN, {
-    said: '"T3"',
-  }),
-  doubt("no JSON", status(200, { body: "<html>" }), TAKEN, { said: "not JSON" }),
-  doubt("nothing at all", status(200, { body: "" }), TAKEN),
-  doubt("204", status(204), TAKEN),
-  doubt("2xx without having processed", status(202, { processed: "none" }), UNTAKEN, { said: "0 items for 2 actions" }),
-  doubt("2xx with some of it processed", status(200, { processed: 1 }), "E T1 T2"),
-
-  // ---- in doubt: an answer that is not whole ----
+  // ---- in doubt: an answer that is not whole, or none ----
   doubt("a body cut short of its length", { fault: "cut", framing: "length" }, TAKEN, { said: "cut off" }),
-  doubt("a body cut before its first byte", { fault: "cut", framing: "length", share: 0 }, TAKEN),
   doubt("chunks without their end", { fault: "cut", framing: "chunked" }, TAKEN),
   doubt("a body cut that looks whole", { fault: "cut", framing: "clean", share: 0.9 }, TAKEN),
   doubt("a body without end", { fault: "endless" }, TAKEN),
-  doubt("a drip that takes too long", { fault: "drip", everyMs: 3_600_000 }, TAKEN, {
-    options: { flags: { timeout: TIMEOUT } },
-    said: "ETIMEDOUT",
-  }),
-
-  // ---- in doubt: no answer ----
+  doubt("a drip that takes too long", { fault: "drip", everyMs: 3_600_000 }, TAKEN, LATE),
   doubt("dropped at the headers", { fault: "drop", when: "at-headers" }, UNTAKEN),
-  doubt("dropped before processing", { fault: "drop", when: "before" }, UNTAKEN),
   doubt("reset before processing", { fault: "drop", when: "before", reset: true }, UNTAKEN),
   doubt("dropped after processing", { fault: "drop", when: "after" }, TAKEN),
-  doubt("reset after processing", { fault: "drop", when: "after", reset: true }, TAKEN),
   doubt("dropped after half of it", { fault: "drop", when: "after", processed: 1 }, "E T1 T2"),
-  doubt("no answer in time, nothing processed", { fault: "hang" }, UNTAKEN, {
-    options: { flags: { timeout: TIMEOUT } },
-    said: "ETIMEDOUT",
-  }),
-  doubt("no answer in time, all processed", { fault: "hang", processed: "all" }, TAKEN, {
-    options: { flags: { timeout: TIMEOUT } },
-  }),
-  doubt("an answer that comes too late", { fault: "latency", ms: 3_600_000 }, UNTAKEN, {
-    options: { flags: { timeout: TIMEOUT } },
-  }),
-
-  // ---- in doubt: 5xx and 408 ----
-  ...[500, 501, 502, 503, 504, 599, 408].map((code) =>
-    doubt(`${code}`, status(code), UNTAKEN, { said: `HTTP ${code}` }),
-  ),
-  doubt("503 after processing", status(503, { processed: "all" }), TAKEN),
+  doubt("no answer in time, nothing processed", { fault: "hang" }, UNTAKEN, LATE),
+  doubt("no answer in time, all processed", { fault: "hang", processed: "all" }, TAKEN, LATE),
+  ...[500, 503, 408].map((code) => doubt(`${code}`, status(code), UNTAKEN, { said: `HTTP ${code}` })),
   doubt("504 after half of it", status(504, { processed: 1 }), "E T1 T2"),
-  doubt("504 where only 503 may be retried", status(504), UNTAKEN, {
-    config: "retryStatuses: [503]",
-    options: { flags: retried },
-  }),
   doubt("a lost answer where 503 may be retried", { fault: "drop", when: "after" }, TAKEN, {
     config: "retryStatuses: [503]",
     options: { flags: retried },
@@ -323,11 +250,6 @@ const ROWS: readonly Row[] = [
     options: { flags: retried },
     requests: 5,
   }),
-  fine("408 that may be retried", status(408, { retryAfter: 0, times: 1 }), {
-    config: "retryStatuses: [408]",
-    options: { flags: retried },
-    requests: 4,
-  }),
   untaken("503 that may be retried, too often", status(503, { retryAfter: 0, on: { from: 2 } }), 7, {
     config: "retryStatuses: [503]",
     options: { flags: retried },
@@ -340,29 +262,20 @@ const ROWS: readonly Row[] = [
     options: { flags: retried, maxDuration: 2 ** 40 },
     requests: 4,
   }),
-  ...(["imf", "rfc850", "asctime"] as const).map((form) =>
-    fine(
-      `429 until a date that has come, in form ${form}, by a clock that is a day off`,
-      status(429, { retryAfter: { inSeconds: 0, form }, clockSkewSeconds: 86_400, times: 1 }),
-      { options: { flags: retried }, requests: 4 },
-    ),
+  fine(
+    "429 until a date that has come, by a clock that is a day off",
+    status(429, { retryAfter: { inSeconds: 0, form: "rfc850" }, clockSkewSeconds: 86_400, times: 1 }),
+    { options: { flags: retried }, requests: 4 },
   ),
   untaken("429 too often", status(429, { retryAfter: 0, on: { from: 2 } }), 7, {
     options: { flags: retried },
     requests: 4,
     said: /HTTP 429/,
   }),
-  untaken("429 without retries", status(429), 7),
   untaken("429 that asks for a wait beyond --max-duration", status(429, { retryAfter: 300 }), 7, {
     options: { flags: retried, maxDuration: 120_000 },
     said: "--max-duration",
   }),
-  untaken(
-    "429 until a date beyond --max-duration",
-    status(429, { retryAfter: { inSeconds: 300, form: "rfc850" }, clockSkewSeconds: -86_400 }),
-    7,
-    { options: { flags: retried, maxDuration: 120_000 } },
-  ),
 
   // ---- authentication failed ----
   untaken("401", status(401), 5),
@@ -374,28 +287,18 @@ const ROWS: readonly Row[] = [
   untaken("403 is not retried", status(403, { retryAfter: 0 }), 5, { options: { flags: retried } }),
 
   // ---- refused ----
-  ...[400, 402, 404, 405, 409, 410, 415, 422, 425, 431, 451].map((code) =>
-    refused(`${code}`, status(code), UNTAKEN, { said: `HTTP ${code}` }),
-  ),
+  refused("404", status(404), UNTAKEN, { said: "HTTP 404" }),
   refused("400 after half of it", status(400, { processed: 1 }), "E T1 T2"),
   refused("400 with a body that would paint a terminal", status(400, { body: "\u001b[31mred\u202e" }), UNTAKEN, {
     said: /The service said: {2}\[31mred $/m,
   }),
   refused("400 is not retried", status(400, { retryAfter: 0 }), UNTAKEN, { options: { flags: retried } }),
-  ...([301, 302, 303, 307, 308] as const).map((code) =>
-    refused(
-      `a redirect with ${code}, which is not followed`,
-      status(code, { headers: { Location: "/elsewhere/stream" } }),
-      UNTAKEN,
-      {
-        said: "/elsewhere/stream",
-      },
-    ),
+  ...[301, 307].map((code) =>
+    refused(`a ${code}, which is not followed`, status(code, { headers: { Location: "/else/stream" } }), UNTAKEN, {
+      said: "/else/stream",
+    }),
   ),
-  refused("300", status(300), UNTAKEN),
-  refused("304", status(304, { body: "" }), UNTAKEN),
   refused("400 before the request was read", { fault: "early-answer", status: 400 }, UNTAKEN),
-  refused("a redirect after processing", status(307, { processed: "all" }), TAKEN),
   untaken("400 where refusals are whole", status(400), 9, { config: "refusalsAreWhole: true", said: "refused" }),
 
   // ---- too large ----
@@ -421,15 +324,10 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-async function writeInput(field: Field): Promise<void> {
-  await field.write("night.ndjson", INPUT);
-}
-
 const run = (field: Field, options: Partial<Options<"stream">> = {}): Promise<Done> =>
   field.stream(["night.ndjson"], { ...options, flags: { chunkSize: 2, ...options.flags } });
 
-const statesOf = async (field: Field, env?: NodeJS.ProcessEnv): Promise<readonly string[]> =>
-  (await field.chunks(env)).map(({ state }) => state);
+const statesOf = async (field: Field): Promise<readonly string[]> => (await field.chunks()).map(({ state }) => state);
 
 /** No chunk may be left as if a request were under way. */
 async function expectNoLooseEnds(field: Field): Promise<void> {
@@ -449,20 +347,14 @@ async function promisedIds(field: Field): Promise<string> {
 }
 
 const NONE = {
-  accepted: 0,
-  rejected: 0,
-  inDoubt: 0,
-  notSent: 0,
-  alreadySent: 0,
-  changed: 0,
-  late: 0,
-  unclear: 0,
+  ...{ accepted: 0, rejected: 0, inDoubt: 0, notSent: 0 },
+  ...{ alreadySent: 0, changed: 0, late: 0, unclear: 0 },
 };
 
 describe("every answer and every fault", () => {
   const isAnswered = async ({ fault, config, options = {}, ...row }: Row): Promise<void> => {
     const field = await openField(config);
-    await writeInput(field);
+    await field.write("night.ndjson", INPUT);
     // A rule that may strike again strikes the repetitions of the second request too.
     const second = (rule: object): object => ({ on: { request: "times" in rule ? [2, 3, 4] : 2 }, ...rule });
     const rules = [fault].flat().map(second);
@@ -523,31 +415,18 @@ function faultsOf(fault: Row["fault"]): string {
     .join();
 }
 
-describe("an answer that comes while the request is still being written", () => {
-  /** In one request more than a connection takes at once. */
-  const LARGE = [
-    { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-    ...Array.from({ length: 159 }, (_, at) => ({
-      action: "soldTicket",
-      data: {
-        eventId: "E",
-        ticketId: `T${at}`,
-        userId: "u",
-        price: "1",
-        orderTime: 1768600000,
-        metadataAttributes: [{ trait_type: "a", value: "x".repeat(80_000) }],
-      },
-    })),
-  ];
-  const early = async (fault: object): Promise<{ readonly field: Field; readonly first: Done }> => {
+/** Of which outcome: test/unit/send/answer.test.ts. */
+test.each(["all", "none"])(
+  "an answer that comes while the request is still being written is a doubt when it says that all is well; processed: %s",
+  async (processed) => {
     const field = await openField("maxChunkBytes: 67108864");
-    await field.write("night.ndjson", LARGE);
-    field.setFaults({ fault: "early-answer", on: { request: 1 }, ...fault });
-    return { field, first: await field.stream(["night.ndjson"], { flags: { chunkSize: 5000, retries: 0 } }) };
-  };
-
-  const isDoubt = async (processed: string): Promise<void> => {
-    const { field, first } = await early({ status: 200, items: LARGE.length, processed });
+    // In one request more than a connection takes at once.
+    const metadataAttributes = [{ trait_type: "a", value: "x".repeat(80_000) }];
+    const sales = Array.from({ length: 159 }, (_, at) => sale(`T${at}`));
+    const large = [newEvent(), ...sales.map(({ action, data }) => ({ action, data: { ...data, metadataAttributes } }))];
+    await field.write("night.ndjson", large);
+    field.setFaults({ fault: "early-answer", status: 200, items: large.length, processed, on: { request: 1 } });
+    const first = await field.stream(["night.ndjson"], { flags: { chunkSize: 5000, retries: 0 } });
     expect(first).toMatchObject({
       exitCode: 6,
       said: expect.stringContaining(
@@ -558,22 +437,5 @@ describe("an answer that comes while the request is still being written", () => 
     // The request is given up with its connection, so its rest never comes.
     expect(processedBy(field.sandbox)).toBe("");
     expect((await field.stream(["night.ndjson"])).exitCode).toBe(6);
-    expectNothingDoubled(field.sandbox);
-  };
-  testEach("is a doubt when it says that all is well or rejected; processed: %s", ["all", "none"], 2, isDoubt);
-
-  const EARLY = [
-    [401, 5, "planned"],
-    [403, 5, "planned"],
-    [429, 7, "planned"],
-    [400, 9, "refused"],
-    [407, 9, "refused"],
-    [307, 9, "refused"],
-    [408, 6, "in doubt"],
-    [503, 6, "in doubt"],
-  ] as const;
-  testEach("with %i is what it always is: exit %i, %s", EARLY, 8, async ([code, exit, state]) => {
-    const { field, first } = await early({ status: code, processed: "all" });
-    expect([first.exitCode, (await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
-  });
-});
+  },
+);

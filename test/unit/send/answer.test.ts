@@ -26,6 +26,8 @@ const answer = (status: number, body: unknown, more: Partial<Exchange & { kind: 
   ...more,
 });
 
+const early = (status: number): Exchange => answer(status, "{}", { early: true });
+
 const failure = (message: string, code?: string): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code });
 
@@ -103,6 +105,12 @@ describe("each line of the table in docs/guarantees.md", () => {
     ["504 where 503 may be retried", answer(504, ""), [503], "in doubt"],
     ["a status beyond all", answer(999, ""), [], "in doubt"],
     ["an informational status as the answer", answer(199, ""), [], "in doubt"],
+    // Before the whole request was sent: all of it may still come.
+    ["200 that came early", answer(200, whole, { early: true }), [], "in doubt"],
+    ...[401, 403].map((code) => [`${code} that came early`, early(code), [], "authentication failed"] as const),
+    ["429 that came early", early(429), [], "not taken"],
+    ...[400, 407, 307].map((code) => [`${code} that came early`, early(code), [], "refused"] as const),
+    ...[408, 503].map((code) => [`${code} that came early`, early(code), [], "in doubt"] as const),
     ["200", answer(200, whole), [], "decided"],
     ["299", answer(299, whole), [], "decided"],
     ["200 cut off, although what came is whole JSON", answer(200, whole, { whole: false }), [], "in doubt"],
