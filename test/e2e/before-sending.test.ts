@@ -86,51 +86,23 @@ test.skipIf(process.platform !== "linux")("a home in /proc ends the command with
   expect(service.connections()).toBe(0);
 });
 
-describe("a proxy", () => {
-  const playground = (port: number) => ({
+/** Where NO_PROXY excepts the service: test/unit/send/client.test.ts. */
+test("a proxy that asks for a login is asked once, and named without it, also by tickets env", LONG, async () => {
+  const place = openWorkplace();
+  const proxy = await startProxy({ status: 407 });
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const env = {
     TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com",
     TICKETS_PLAYGROUND_API_KEY: "k",
-    HTTPS_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
-  });
-
-  test("that asks for a login is asked once, and named without it", LONG, async () => {
-    const place = openWorkplace();
-    const proxy = await startProxy({ status: 407 });
-    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-    const env = playground(proxy.port);
-    const { exitCode, stderr } = await place.tickets(["stream", "events.csv", "--env", "playground"], { env });
-    expect([exitCode, proxy.asked]).toEqual([7, ["api.example.com:443"]]);
-    const shown = `http://…@127.0.0.1:${proxy.port}`;
-    expect(stderr.split("\n")[0]).toContain(`through the proxy ${shown}`);
-    expect(stderr).toContain(`The proxy ${shown} asks for a user name and password (407), and was not tried again.`);
-    expect(stderr).not.toContain("s3cret");
-  });
-
-  test(
-    "is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service",
-    LONG,
-    async () => {
-      const place = openWorkplace();
-      const proxy = await startProxy({ status: 502 });
-      place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-      const env = playground(proxy.port);
-      const shown = `http://…@127.0.0.1:${proxy.port}`;
-      const stream = ["stream", "events.csv", "--env", "playground", "TICKETS_RETRIES=0"];
-      const { exitCode, stderr } = await place.tickets(stream, { env });
-      expect([exitCode, stderr]).toEqual([
-        7,
-        expect.stringContaining(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`),
-      ]);
-      const { stdout } = await place.tickets(["env", "playground"], { env });
-      expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +\(HTTPS_PROXY\)$/m);
-      for (const NO_PROXY of ["*", "example.com", ".example.com:443", "x, *.example.com", "api.example.com."]) {
-        const past = await place.tickets(["env", "playground"], { env: { ...env, NO_PROXY } });
-        expect(past.stdout).not.toContain("proxy ");
-      }
-      const kept = await place.tickets(["env", "playground"], {
-        env: { ...env, NO_PROXY: "example.com:80,xample.com" },
-      });
-      expect(kept.stdout).toContain("proxy ");
-    },
-  );
+    HTTPS_PROXY: `http://ann:s3cret@127.0.0.1:${proxy.port}`,
+  };
+  const { exitCode, stderr } = await place.tickets(["stream", "events.csv", "--env", "playground"], { env });
+  expect([exitCode, proxy.asked]).toEqual([7, ["api.example.com:443"]]);
+  const shown = `http://…@127.0.0.1:${proxy.port}`;
+  expect(stderr.split("\n")[0]).toContain(`through the proxy ${shown}`);
+  expect(stderr).toContain(`Could not reach https://api.example.com through the proxy ${shown} after 1 attempt`);
+  expect(stderr).toContain(`The proxy ${shown} asks for a user name and password (407), and was not tried again.`);
+  expect(stderr).not.toContain("s3cret");
+  const { stdout } = await place.tickets(["env", "playground"], { env });
+  expect(stdout).toMatch(/^ {2}proxy +http:\/\/…@127\.0\.0\.1:\d+ +\(HTTPS_PROXY\)$/m);
 });

@@ -198,9 +198,9 @@ export interface Field {
 }
 
 /** `settings` are those that only a config can make, as YAML of the environment. */
-export async function openField(settings = "", port = 0): Promise<Field> {
+export async function openField(settings = ""): Promise<Field> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-field-"));
-  const sandbox = await startSandbox({ engine: { path: ":memory:" }, apiKey: KEY, port });
+  const sandbox = await startSandbox({ engine: { path: ":memory:" }, apiKey: KEY });
   onTestFinished(async () => {
     await sandbox[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });

@@ -36,10 +36,6 @@ export interface ServiceOptions {
   readonly tls?: Certificate;
   /** The key that is accepted. */
   readonly key?: string;
-  /** Status of a successful answer; the specification does not show it (200). */
-  readonly httpStatus?: number;
-  /** Added to the answer and to each of its items. */
-  readonly extraKeys?: Readonly<Record<string, unknown>>;
   /** The item of an action that is not accepted; undefined for one that is. */
   readonly failureOf?: (item: Item) => unknown;
   /** The whole answer in place of the usual one. */
@@ -128,11 +124,10 @@ function itemsOf(body: Buffer): readonly Item[] {
 }
 
 function answerTo({ method, path, headers, items }: ServiceRequest, key: string, options: ServiceOptions) {
-  const { httpStatus = 200, extraKeys = {}, failureOf } = options;
   if (headers["x-api-key"] !== key) return { status: 403, body: JSON.stringify({ message: "Forbidden" }) };
   if (method !== "POST" || !path.endsWith("/stream")) return { status: 404, body: "{}" };
-  const data = items.map((item) => failureOf?.(item) ?? { ...acceptedItem(item), ...extraKeys });
-  return { status: httpStatus, body: JSON.stringify({ status: "success", data, ...extraKeys }) };
+  const data = items.map((item) => options.failureOf?.(item) ?? acceptedItem(item));
+  return { status: 200, body: JSON.stringify({ status: "success", data }) };
 }
 
 /** A workplace, and a service for what is streamed from it to the environment called playground. */

@@ -109,18 +109,6 @@ describe("an update that comes back without time and key", () => {
     return field;
   }
 
-  test.each(["resend", "adopt"] as const)(
-    "is sent once a person said so with --%s, every night after",
-    async (decision) => {
-      const field = await openSold("A", "B", "A");
-      const decided = await field.stream(["updates.rejects.csv"], { [decision]: true });
-      expect(decided.exitCode, decided.said).toBe(0);
-      const night = await field.stream(["updates.csv"]);
-      expect(night.exitCode, night.said).toBe(0);
-      expect(night.said).toContain("all 3 actions were sent before");
-    },
-  );
-
   test("is unclear where it comes back once more, and what was decided is not asked again", async () => {
     const field = await openSold("A", "B", "A");
     await field.stream(["updates.rejects.csv"], { resend: true });

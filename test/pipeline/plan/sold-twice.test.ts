@@ -57,15 +57,6 @@ describe("a ticket that two rows sell", () => {
     expect(processedBy(field.sandbox)).toBe("gala A1 A2");
   });
 
-  test.each(KEY_NAMES)("is rejected every night alike, with key %s", async (key) => {
-    const field = await openOrders(key);
-    const first = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
-    expect(first.summary, first.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 3 } });
-    const second = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
-    expect(second.summary, second.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 0 } });
-    expect(processedBy(field.sandbox)).toBe("gala A1 A2");
-  });
-
   test("has none of its scans sent again where every row stands twice, in one file or in two", async () => {
     const rows = ["1,A1,ann,paid,yes", "2,A2,cat,paid,yes"];
     const fresh = await night(await openOrders(), [...rows, ...rows]);

@@ -263,19 +263,6 @@ describe("the page", () => {
     expect(await found("refused")).toMatchObject({ ticketId: "refused", tickets: ["refused"] });
     expect(await found("now")).toMatchObject({ eventId: null, events: ["nowhere"] });
   });
-
-  test("hears of what changes, also by others who have the state open", async () => {
-    const sandbox = await start();
-    const end = new AbortController();
-    const answer = await fetch(`${sandbox.url}/control/changes`, { headers: tokenOf(sandbox), signal: end.signal });
-    expect(answer.headers.get("content-type")).toBe("text/event-stream");
-    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-    const next = async () => JSON.parse((await reader?.read())?.value?.replace(/^data: /, "") ?? "{}");
-    expect(await next()).toMatchObject({ requests: 0, accepted: 0, faults: 0, instanceId: sandbox.instanceId });
-    sandbox.engine.process([newEvent(), sold("T1"), sold("T1")]);
-    expect(await next()).toMatchObject({ requests: 1, accepted: 2, refused: 1, events: 1, tickets: 1 });
-    end.abort();
-  });
 });
 
 describe("control", () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseFaultText } from "../../../src/sandbox/fault-text.ts";
 import { FAULTS, openFaults, parseFaultScript } from "../../../src/sandbox/faults.ts";
@@ -85,44 +85,5 @@ describe("a fault script", () => {
     );
     const [table = ""] = faults.split("\n## ");
     expect([...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name)).toEqual(FAULTS);
-  });
-});
-
-const FOLDER = new URL("../../../fixtures/faults/", import.meta.url);
-const readScript = (name: string) => parseFaultText(readFileSync(new URL(name, FOLDER), "utf8"), name);
-
-/** What strikes the first `count` requests, by fault or status. */
-function struckBy(name: string, count: number, items: readonly unknown[]): readonly (string | number | undefined)[] {
-  const faults = openFaults(readScript(name));
-  return Array.from({ length: count }, () => {
-    const request = faults.countRequest();
-    const { fault, latencyMs } = faults.choose({ request, bytes: 1000, items });
-    const rule = fault?.rule;
-    return latencyMs > 0 ? "latency" : rule?.fault === "status" ? rule.status : rule?.fault;
-  });
-}
-
-describe("the fault scripts of the rehearsals", () => {
-  test("are those that docs/when-it-fails.md starts the sandbox with", () => {
-    const document = readFileSync(new URL("../../../docs/when-it-fails.md", import.meta.url), "utf8");
-    const named = new Set([...document.matchAll(/--faults \S*fixtures\/faults\/(\S+\.yaml)/g)].map(([, name]) => name));
-    expect([...named].sort()).toEqual(readdirSync(FOLDER).sort());
-  });
-
-  test.each(readdirSync(FOLDER))("%s can be read", (name) => {
-    expect(readScript(name).rules.length).toBeGreaterThan(0);
-  });
-
-  const [some, many] = [Array(2000).fill({}), Array(2001).fill({})];
-  const sale = { action: "soldTicket", data: { ticketId: "PDLLYA-2" } };
-  test.each([
-    ["lost-answer.yaml", some, [undefined, undefined, "drop", undefined, "drop", undefined]],
-    ["gateway.yaml", some, [undefined, 429, undefined, 503, undefined, 503, 429, undefined, "latency", undefined]],
-    ["too-large.yaml", some, [undefined, undefined]],
-    ["too-large.yaml", many, [413, 413]],
-    ["too-large.yaml", [sale], ["failure-items", undefined]],
-    ["too-large.yaml", [...many, sale], [413, 413]],
-  ])("%s strikes as the document tells: %#", (name, items, expected) => {
-    expect(struckBy(name, expected.length, items)).toEqual(expected);
   });
 });

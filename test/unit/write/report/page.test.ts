@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { REPORT_MARK, reportPage } from "../../../../src/write/report/page.ts";
+import { reportPage } from "../../../../src/write/report/page.ts";
 import type { Block, Report } from "../../../../src/write/report/report.ts";
 import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
 
@@ -85,29 +85,5 @@ describe("the page of a report", () => {
       tagsOf(page).filter((tag) => /^<(?:script|link|img|iframe|object|base|form)|\sstyle=|\son\w+=|\ssrc=/.test(tag)),
     ).toEqual([]);
     expect(page.match(/https?:|\/\/|url\(|@import/g)).toBeNull();
-  });
-
-  it("begins with the mark by which an earlier report is known", () => {
-    expect(reportPage(reportOf(PLAIN)).startsWith(REPORT_MARK)).toBe(true);
-  });
-
-  it("gives each element its own id, and names only ids that there are", () => {
-    const page = reportPage(reportOf(PLAIN));
-    const ids = [...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    const named = [...page.matchAll(/ (?:aria-labelledby|href)="#?([^"]*)"/g)].flatMap(([, names = ""]) =>
-      names.split(" "),
-    );
-    expect(named.filter((id) => !ids.includes(id))).toEqual([]);
-  });
-
-  it("gives each picture a title and a description, or hides it", () => {
-    const pictures = reportPage(reportOf(PLAIN)).match(/<svg[\s\S]*?<\/svg>/g) ?? [];
-    expect(pictures.length).toBeGreaterThan(3);
-    expect(
-      pictures.filter(
-        (svg) => !/aria-hidden="true"|role="img"[^>]*><title[^>]*>[^<]+<\/title><desc[^>]*>[^<]+</.test(svg),
-      ),
-    ).toEqual([]);
   });
 });
