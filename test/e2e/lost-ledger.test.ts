@@ -94,6 +94,7 @@ describe("a ledger that was lost", () => {
     rig.place.write("sales.csv", salesTable(29));
     await rig.run(to("b.csv"));
     loseLedger(rig);
+    expect(await refused(rig, importOf("sales.csv"))).toContain("sales.csv");
     const half = await rig.run(importOf("a.ndjson"));
     expect([half.exitCode, half.stderr]).toEqual([0, expect.stringContaining("tickets results --import b.csv")]);
     const said = await refused(rig, to("c.ndjson"));
@@ -402,27 +403,6 @@ describe("lines that were written, and not noted before a kill, stand once in a 
   describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
     test.each(CASES)("$file, $what", LONG, async (each) => nothingWasLost(each, await sharedLedger()));
   });
-});
-
-const changed = (more: object) => (promises: string) =>
-  promises.replace(/.*/, (line) => JSON.stringify({ ...JSON.parse(line), ...more }));
-const NO_PROMISE = "given.ndjson:1 is not a line of a promises file: success without an actionPromise.";
-
-test.each<[what: string, name: string, made: (promises: string) => string, why: string]>([
-  ["a table lacks the end of its first line", "csv", (text) => text.replace(/^(.*\n.{40}).*\n/, "$1\n"), "given.csv"],
-  ["a table is no promises file", "csv", () => salesTable(3), "given.csv"],
-  ["a success has no actionPromise", "ndjson", changed({ actionPromise: undefined }), NO_PROMISE],
-  ["the actionPromise of a success is empty", "ndjson", changed({ actionPromise: "" }), NO_PROMISE],
-])("an import where %s is refused with a sentence", LONG, async (_what, ending, made, why) => {
-  const rig = await salesRig(20);
-  await rig.run(to(`whole.${ending}`));
-  loseLedger(rig);
-  rig.place.write(`given.${ending}`, made(rig.place.read(`whole.${ending}`)));
-  const said = await refused(rig, importOf(`given.${ending}`));
-  expect(said).toContain(why);
-  expect(said).not.toContain("    at ");
-  expect(await rig.run(importOf(`whole.${ending}`))).toMatchObject({ exitCode: 0 });
-  await nothingNew(rig, "more.ndjson");
 });
 
 test(

@@ -119,14 +119,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
   const at = `127.0.0.1:${server.port}`;
   await server.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
-    ["", 2, "tickets.config.yaml:5): the variable TICKETS_LEDGER_URL is empty", "Put the database's URL there"],
     [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
-    [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
-    [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
-    [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a %-escape that can't be decoded", "%40"],
-    [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
-    [`${server.url}?sslmode=prefer`, 2, "has an sslmode that leaves TLS optional", "postgres://"],
-    [`${server.url}?sslkey=x`, 2, "says sslkey; NODE_EXTRA_CA_CERTS adds certificate authorities", "postgres://"],
     [`postgres://tickets:${SECRET}@${at}/ledgers`, 2, "authentication failed", "Check user, password and database"],
     [`postgres://tickets@${at}/ledgers`, 2, "password must be a string", "Check user, password and database"],
     [server.url.replace("/ledgers", "/none"), 2, 'database "none" does not exist', "Check user, password and database"],

@@ -102,22 +102,17 @@ const DAMAGES: readonly (readonly [string, (field: Field) => void])[] = [
         return zstdCompressSync(flipped(text, text.lastIndexOf('"price":"10.00"') + '"price":"'.length));
       }),
   ],
-  ["the first bytes of a request", (field) => harmLast(field, "body", (body) => flipped(body, 1))],
-  ["the last bytes of a request", (field) => harmLast(field, "body", (body) => flipped(body, body.length - 1))],
   ["the end of a request", (field) => harmLast(field, "body", (body) => body.subarray(0, -9))],
   ["the digest of a request", (field) => harmLast(field, "sha256", (digest) => `0${digest.toString().slice(1)}0`)],
-  ...[0.3, 0.5, 0.7, 0.9].map(
-    (share) =>
-      [
-        `a bit of where its actions come from, at ${share}`,
-        (field: Field) => harmLast(field, "origins", (origins) => flipped(origins, Math.floor(origins.length * share))),
-      ] as const,
-  ),
+  [
+    "a bit of where its actions come from",
+    (field) => harmLast(field, "origins", (origins) => flipped(origins, origins.length >> 1)),
+  ],
 ];
 
 test.each(
   SITUATIONS.flatMap(([situation, lead, took], at) =>
-    DAMAGES.filter(([damage]) => at === 0 || /price|0\.5/.test(damage)).map(([damage, harm]) => ({
+    DAMAGES.filter(([damage]) => at === 0 || /price|come from/.test(damage)).map(([damage, harm]) => ({
       damage,
       situation,
       lead,

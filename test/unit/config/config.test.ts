@@ -140,7 +140,6 @@ describe("more than one place", () => {
 /** Every refusal: what stands in tickets.config.yaml, and the one line that is said of it. */
 const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ["a: 1", "1:1  a: is not a known key; known here: $schema, env, environments, sources, rules, stateDir."],
-  ["enviroments: {}", "1:1  enviroments: is not a known key. Did you mean environments?"],
   ["env: Play Ground", "1:6  env: needs a name of lower-case letters, digits, - and _, such as playground."],
   ['stateDir: "x "', "1:11  stateDir: begins or ends with a blank."],
   ["environments: [a]", "1:15  environments: needs a map of environments."],
@@ -149,10 +148,6 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
     "1:16  environments.../x: needs a name of lower-case letters, digits, - and _, such as playground.",
   ],
   ["environments: {a: {chunksize: 1}}", "1:20  environments.a.chunksize: is not a known key. Did you mean chunkSize?"],
-  [
-    "environments: {a: {baseUrl: api.example.com}}",
-    "1:29  environments.a.baseUrl: is not a complete URL such as https://api.example.com/v1.",
-  ],
   ["environments: {a: {chunkSize: 0}}", "1:31  environments.a.chunkSize: needs a whole number from 1 to 5000."],
   [
     "environments: {a: {timeout: 90 s}}",
@@ -177,7 +172,6 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
     "environments: {a: {accept: [prise-invalid]}}",
     '1:29  environments.a.accept[0]: "prise-invalid" is not the id of a rule. Did you mean price-invalid?',
   ],
-  ["environments: {a: {queue: nats}}", "1:20  environments.a.queue: is not a known key."],
   [
     "environments: {sandbox: {baseUrl: 'https://a.example'}}",
     "1:26  environments.sandbox.baseUrl: the sandbox is built in and has neither address nor key; give the environment another name.",

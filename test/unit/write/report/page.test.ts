@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reportPage } from "../../../../src/write/report/page.ts";
+import { REPORT_MARK, reportPage } from "../../../../src/write/report/page.ts";
 import type { Block, Report } from "../../../../src/write/report/report.ts";
 import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
 
@@ -72,6 +72,10 @@ describe("the page of a report", () => {
     expect(page).toContain("a&lt;b&gt; &amp;");
     expect(page).toContain("&#39;c&#39; &quot;d&quot;");
     expect(page).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
+  it("begins with the mark by which an earlier report is known", () => {
+    expect(reportPage(reportOf(PLAIN)).startsWith(REPORT_MARK)).toBe(true);
   });
 
   it("allows its own style and nothing else", () => {
