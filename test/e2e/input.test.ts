@@ -36,15 +36,12 @@ describe("input of every kind arrives as the same actions", () => {
     ["sales.csv", salesTable(3)],
     ["sales.csv", `\ufeff${salesTable(3).replaceAll("\n", "\r\n")}`],
     ["sales.csv", salesTable(3).replaceAll(",", ";")],
-    ["sales.csv", salesTable(3).replaceAll(",", "|")],
     ["sales.tsv", salesTable(3).replaceAll(",", "\t")],
     ["sales.ndjson", NDJSON],
     ["sales.jsonl", NDJSON.trimEnd()],
     ["sales.json", JSON.stringify(ITEMS)],
-    ["sales.json", JSON.stringify(ITEMS, undefined, 2)],
     ["sales.csv.gz", gzipSync(salesTable(3))],
     ["sales.csv.zst", zstdCompressSync(salesTable(3))],
-    ["sales.ndjson.gz", gzipSync(NDJSON)],
     ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
   ];
   testEach("%s", KINDS, KINDS.length, async ([name, content]) => {
@@ -85,10 +82,8 @@ describe("input of every kind arrives as the same actions", () => {
 
 test.each<[string, string, string]>([
   ["an empty NDJSON file", "sales.ndjson", ""],
-  ["an NDJSON file of blank lines", "sales.ndjson", "\n\n"],
   ["an empty standard input", "-", ""],
   ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
-  ["an empty list", "sales.json", "[]"],
 ])("a quiet night: %s is exit 0 with no actions, which is said", LONG, async (_, name, content) => {
   const { place, service } = await openPlayground();
   if (name !== "-") place.write(name, content);

@@ -82,7 +82,12 @@ const TROUBLES: Readonly<Record<string, () => Trouble | Promise<Trouble>>> = {
       failureOf: () => ({ status: "error", message: `for ${KEY}` }),
     },
   }),
-  "a proxy that is not there": async () => ({ exitCode: 7, ...behind(await freePort()) }),
+  "a proxy that is not there": async () => ({
+    exitCode: 7,
+    ...behind(await freePort()),
+    expected: ({ stderr }) =>
+      expect(stderr).toMatch(/Could not reach https:\/\/tickets\.example\.com\S* through the proxy http:\/\/…@127/),
+  }),
   "a proxy that refuses": async () => ({ exitCode: 7, ...behind((await startProxy({ status: 407 })).port) }),
   "a proxy that leads nowhere": async () => ({
     exitCode: 7,

@@ -158,15 +158,6 @@ interface Night {
 
 const SALES = "Ticket,User,Price\nT-1,J\u00fcrgen,1.00\nT-2,\u00c4nne,oops\n";
 const LATIN = Buffer.from(SALES, "latin1");
-const ITEMS = SALES.trim()
-  .split("\n")
-  .slice(1)
-  .map((line) => {
-    const [Ticket, User, Price] = line.split(",");
-    return { Ticket, User, Price };
-  });
-const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
-
 async function correctAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
   const { place, service } = await openPlayground();
   if (config !== undefined) place.write("tickets.config.yaml", config);
@@ -216,38 +207,8 @@ describe("the command that is printed for corrected rejects sends them as their 
       },
     ],
     [
-      "--encoding, where the input's byte order mark said otherwise",
-      {
-        input: "sales.csv",
-        content: `\ufeff${SALES}`,
-        config: shop('    match: "sales.csv"'),
-        flags: ["--encoding", "windows-1252"],
-      },
-    ],
-    [
-      "rows of JSON in another encoding",
-      {
-        input: "sales.ndjson",
-        content: Buffer.from(NDJSON, "latin1"),
-        config: shop('    match: "sales.ndjson"\n    csv: {encoding: windows-1252}'),
-      },
-    ],
-    [
       "a format that its name does not show",
       { input: "sales.txt", content: SALES, config: shop('    match: "sales.txt"'), flags: ["--format", "csv"] },
-    ],
-    [
-      "a JSON array that its name does not show",
-      {
-        input: "sales.data",
-        content: JSON.stringify(
-          ITEMS.map(({ Ticket, User: userId, Price: price }) => ({
-            action: "soldTicket",
-            data: { eventId: "E-1", ticketId: `shop-${Ticket}`, userId, price, orderTime: 1700000000 },
-          })),
-        ),
-        flags: ["--format", "json"],
-      },
     ],
     [
       "standard input, and a source that is named",

@@ -32,16 +32,9 @@ test("what was processed in part is settled action by action, as the service too
   const command = rig.stream("TICKETS_CHUNK_SIZE=5", "--json");
   const { run } = summaryIn(await rig.run(command));
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
-  for (const [wrong, why] of [
-    [[...settle, "3"], "--first counts the actions of one chunk that you decide about."],
-    [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first has no effect without --chunk"],
-    [[...settle, "6", "--sent"], "Chunk 2 has 5 actions, so --first 6 is out of range."],
-  ] as const) {
-    const refused = await rig.run(wrong);
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain(why);
-  }
-
+  const beyond = await rig.run([...settle, "6", "--sent"]);
+  expect(beyond.exitCode).toBe(2);
+  expect(beyond.stderr).toContain("Chunk 2 has 5 actions, so --first 6 is out of range.");
   const head = await rig.run([...settle, "3", "--sent", "--reason", "the first three are there"]);
   expect(head.stderr).toContain(
     "Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 6.",

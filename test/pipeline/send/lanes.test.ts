@@ -208,13 +208,6 @@ describe("which lane", () => {
     expect((await stream({ lanes: 4 })).exitCode).toBe(0);
     expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "scannedTicket T1", "soldTicket T1"]);
   });
-
-  test("by time, each ticket is in the order of time", LONG, async () => {
-    const items = [...ticketsOf(9).map(scan), ...salesOf(9), newEvent()];
-    const { service, stream } = await openNight(items);
-    expect((await stream({ lanes: 2, chunkSize: 2 }, { order: "time" })).exitCode).toBe(0);
-    expectInOrder(takenBy(service), 9);
-  });
 });
 
 describe("a lane that can't go on ends all", () => {

@@ -110,29 +110,6 @@ describe.each(KINDS)("rejects of $name", (kind) => {
   });
 });
 
-test("with a key of the source, a row before one that was corrected and accepted is late", LONG, async () => {
-  const field = await openSold();
-  await field.write(
-    "tickets.config.yaml",
-    'sources:\n  updates:\n    match: "updates*.csv"\n    key: "{n}"\n    actions: [{updateTicket: {fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}}]\n',
-  );
-  const header = "n,ticketId,imageUrl\n";
-  const [bad, good] = ["ftp://img.example/", "https://img.example/"];
-  await field.write("updates.csv", `${header}1,T1,${good}a\n`);
-  expect((await field.stream(["updates.csv"])).exitCode).toBe(0);
-  await field.write("updates.csv", `${header}1,T1,${good}a\n2,T1,${bad}b\n`);
-  await field.write("updates-2.csv", `${header}3,T1,${bad}c\n`);
-  expect((await field.stream(["updates.csv", "updates-2.csv"], { maxInvalid: { rows: 9 } })).exitCode).toBe(4);
-  await field.edit("updates-2.rejects.csv", "ftp:", "https:");
-  expect((await field.stream(["updates-2.rejects.csv"])).exitCode).toBe(0);
-  expect(taken(field)).toBe("a c");
-  // Right at the source by now, before the other that is still bad there.
-  await field.write("updates.csv", `${header}1,T1,${good}a\n2,T1,${good}b\n`);
-  const night = await field.stream(["updates.csv", "updates-2.csv"]);
-  expect(night.summary?.actions, night.said).toMatchObject({ accepted: 0, late: 1 });
-  expect(taken(field)).toBe("a c");
-});
-
 describe("corrected rows", () => {
   const kind = KINDS[1] as Kind; // updates
   const BEARING = { maxInvalid: { rows: 9 } } as const;

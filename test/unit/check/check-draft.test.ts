@@ -122,19 +122,8 @@ describe("a public text", () => {
   it.each([
     ...["Café", "ÂNGELA", "AMANHÃ", "AMANHÃ…", "«AMANHû", "IRMÃO", "Ôâ", "日本", "€ 5", "CAFÉ’S PARTY", "Spaß…"],
     ...["IRMÃ™", "Œuvre", "«Été»", "BEYONCÉ’S", "L’ÉTÉ…", "Ã", "Škoda – Žižkov", "N° 5", "5° Ã5", "CRÉÉ® 2026"],
-    ...[
-      "voilà…”",
-      "OÙ\u00a0?",
-      "Who?",
-      "Who? What?",
-      "Who?What?Where",
-      "¿Qué?",
-      "?",
-      "A ?b",
-      "1?2",
-      "Caf?",
-      "?sterreich",
-    ],
+    ...["voilà…”", "OÙ\u00a0?", "Who?", "Who? What?", "Who?What?Where", "¿Qué?", "?", "A ?b", "1?2", "Caf?"],
+    ...["?sterreich"],
     ...["https://example.com/?a=b", "example.com/x?y", "see index.php?id here", "mailto:a@example.com?subject=x"],
     ...["Null", "Nan", "None", "N/A", "TRUE", "-", "#MeToo!", "#1", "null problem", "03. Nov"],
     ...["R&B; Soul & Funk", "a < b > c", "<3", "AT&T", "C:\\new"],
@@ -180,23 +169,8 @@ describe("an id", () => {
   });
 
   it.each([
-    ...[
-      "18400000000",
-      "1E5",
-      "A1.84E+10",
-      "1.5",
-      "Null",
-      "-1",
-      "unknown-7",
-      "#1",
-      "1+1",
-      "O'Hara",
-      'Hall "A"',
-      "(A)",
-      "1,01",
-      "0,001",
-      "1,0011",
-    ],
+    ...["18400000000", "1E5", "A1.84E+10", "1.5", "Null", "-1", "unknown-7", "#1", "1+1", "O'Hara", 'Hall "A"'],
+    ...["(A)", "1,01", "0,001", "1,0011"],
     ...["1234567890123450", "123456789012345100", "012345678901234500", "TRUE-1", "{7}", "M%C3%BCnchen", "Err:7"],
     ...["#N/A-7", "Wahr", "1.5E3", "12-JAN", "set-12", "32-Jan", "2026-05-01", "Marta 12", "Caf?s", "a&amp;b"],
   ])("that is %s does not", (id) => expect(rulesOf("soldTicket", { ...sale, ticketId: id })).toEqual([]));
@@ -251,15 +225,9 @@ describe("a URL", () => {
   });
 
   it.each([
-    "",
-    "https://example.com/a@b.png",
-    "https://example.com./",
-    "https://shop_1.example.com/a%20b",
-    "https://[2001:db8::1]/a",
-    "https://example.com/日本?q=ü",
-    "https://example.com/?a=1&b=2;c",
-    "https://example.com/#!a",
-    "https://example.com/#NV",
+    ...["", "https://example.com/a@b.png", "https://example.com./", "https://shop_1.example.com/a%20b"],
+    ...["https://[2001:db8::1]/a", "https://example.com/日本?q=ü", "https://example.com/?a=1&b=2;c"],
+    ...["https://example.com/#!a", "https://example.com/#NV"],
   ])("that may be meant so is taken: %s", (url) => expect(rulesIn("shopUrl", url)).toEqual([]));
 
   it.each(["#REF!", "#NV", "{{url}}"])("that is none has no other problem: %s", (url) =>

@@ -27,15 +27,8 @@ test.each([
 });
 
 test.each([
-  "Rock & Roll",
-  "AT&T; and more",
-  "a < b and c > d",
-  "<3 hearts",
-  "100% Techno",
-  "C:\\new",
-  "R&B; Soul",
-  "The &#1 Night",
-  "https://shop.example/?a=1&b=%20",
+  ...["Rock & Roll", "AT&T; and more", "a < b and c > d", "<3 hearts", "100% Techno", "C:\\new", "R&B; Soul"],
+  ...["The &#1 Night", "https://shop.example/?a=1&b=%20"],
 ])("%s holds none", (text) => {
   expect(markupIn(text)).toBeUndefined();
 });
@@ -45,58 +38,24 @@ test("what no name stands for is left as it is", () => {
 });
 
 test.each([
-  "Çèìíèé êîíöåðò",
-  "¯ó³ty Koncert",
-  "£ódŸ",
-  "Kýþ Gecesi",
-  "Ýstanbul",
-  "×åéìåñéíÞ",
-  "CafŽ",
-  "GrŸ§e",
-  "MŸnchen",
-  "H„nde",
-  "K”ln",
-  "Caf‚",
-  "No‰l",
-  "SofĂ\u00ada",
-  "GonzĂĄlez",
-  "ÄŚeskĂˇ",
-  "DvoĹ™Ăˇk",
-  "K├Âln",
-  "ƒRƒ“ƒT[ƒg",
-  "РљРѕРЅС†РµСЂС‚",
+  ...["Çèìíèé êîíöåðò", "¯ó³ty Koncert", "£ódŸ", "Kýþ Gecesi", "Ýstanbul", "×åéìåñéíÞ", "CafŽ", "GrŸ§e"],
+  ...["MŸnchen", "H„nde", "K”ln", "Caf‚", "No‰l", "SofĂ\u00ada", "GonzĂĄlez", "ÄŚeskĂˇ", "DvoĹ™Ăˇk", "K├Âln"],
+  ...["ƒRƒ“ƒT[ƒg", "РљРѕРЅС†РµСЂС‚"],
 ])("%s was read in another encoding", (text) => {
   expect(rulesOf(text)).toEqual(["text-looks-damaged"]);
 });
 
 test.each([
-  "Gala {{date}}",
-  "%EVENT% live",
-  '{"en":"Gala","de":"Ball"}',
-  "[:en]Gala[:de]Ball[:]",
-  'a:1:{s:2:"en";s:4:"Gala";}',
-  "=?UTF-8?Q?Gala?=",
-  "K=C3=B6ln live",
+  ...["Gala {{date}}", "%EVENT% live", '{"en":"Gala","de":"Ball"}', "[:en]Gala[:de]Ball[:]"],
+  ...['a:1:{s:2:"en";s:4:"Gala";}', "=?UTF-8?Q?Gala?=", "K=C3=B6ln live"],
 ])("%s is code and no text", (text) => {
   expect(rulesOf(text)).toEqual(["text-looks-damaged"]);
 });
 
 test.each([
-  "Große Nacht",
-  "Jäääär",
-  "Þórður í Íslandi",
-  "Íþrótt",
-  "L·la",
-  "£20 Konzert",
-  "Łódź",
-  "CAFÉ MÜLLER",
-  "5 m² Zimmer",
-  "Noël à l’Île-d’Yeu",
-  "Český Krumlov",
-  "10½ Stunden",
-  "Сёстры и Рёва",
-  "[SOLD OUT] Gala",
-  "100% Techno 50%",
+  ...["Große Nacht", "Jäääär", "Þórður í Íslandi", "Íþrótt", "L·la", "£20 Konzert", "Łódź", "CAFÉ MÜLLER"],
+  ...["5 m² Zimmer", "Noël à l’Île-d’Yeu", "Český Krumlov", "10½ Stunden", "Сёстры и Рёва", "[SOLD OUT] Gala"],
+  ...["100% Techno 50%"],
 ])("%s is as it was written", (text) => {
   expect(rulesOf(text)).toEqual([]);
 });

@@ -65,24 +65,6 @@ describe("asking for statuses", () => {
     expect(context.seen).toEqual([expect.stringContaining("is too long")]);
   });
 
-  test("asks no further where no answer can be read", async () => {
-    const server = await startRaw({ onRequest: (socket) => reply(socket, 200, "<html>") });
-    const context = contextOf(server);
-    expect(await askStatuses(context, promises(1000))).toEqual({
-      kind: "unreadable",
-      detail: "the answer is not JSON",
-    });
-    expect(context.seen.length).toBeLessThan(60);
-  });
-
-  test("ends when it is stopped, whatever is in flight", async () => {
-    const stopping = new AbortController();
-    const server = await startRaw({ onRequest: () => stopping.abort("SIGINT") });
-    const context = contextOf(server, { stop: stopping.signal });
-    expect(await askStatuses(context, promises(100))).toBeUndefined();
-    expect(context.seen).toEqual([]);
-  });
-
   test("a rate is for all requests together", async () => {
     const server = await startRaw({ onRequest: (socket) => reply(socket, 200, '{"status":"confirmed"}') });
     const stopping = new AbortController();
