@@ -49,55 +49,47 @@ test("what was sent while the clock was an hour fast does not keep back what is 
   ]);
 });
 
-test(
-  "an older copy of the ledger, with a run that was planned while the clock was fast, sends nothing again",
-  LONG,
-  async () => {
-    const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
-    expect((await right("stream", "first.ndjson")).exitCode).toBe(0);
-    const ahead = await fast("stream", "then.ndjson", "--max-duration", "1ms");
-    expect(ahead.exitCode).toBe(7);
-    const [, run = ""] = /tickets resume (\w+)/.exec(ahead.stderr) ?? [];
-    const state = place.path("home/state/tickets/playground");
-    cpSync(state, place.path("copy"), { recursive: true });
-    expect((await right("settle", run, "--abandon", "--yes")).exitCode).toBe(0);
-    expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
-    const sent = service.sent();
-    expect(sent).toHaveLength(6);
+test("an older ledger with a run that was planned by a fast clock sends nothing again", LONG, async () => {
+  const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
+  expect((await right("stream", "first.ndjson")).exitCode).toBe(0);
+  const ahead = await fast("stream", "then.ndjson", "--max-duration", "1ms");
+  expect(ahead.exitCode).toBe(7);
+  const [, run = ""] = /tickets resume (\w+)/.exec(ahead.stderr) ?? [];
+  const state = place.path("home/state/tickets/playground");
+  cpSync(state, place.path("copy"), { recursive: true });
+  expect((await right("settle", run, "--abandon", "--yes")).exitCode).toBe(0);
+  expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
+  const sent = service.sent();
+  expect(sent).toHaveLength(6);
 
-    // The list of runs beside the ledger stays.
-    const removeLedger = (): void => {
-      for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(`${state}/${name}`);
-    };
-    removeLedger();
-    for (const name of readdirSync(place.path("copy")))
-      if (name.startsWith("ledger.db")) cpSync(place.path(`copy/${name}`), `${state}/${name}`);
-    const lost = await right("stream", "then.ndjson");
-    expect([lost.exitCode, service.sent()]).toEqual([2, sent]);
-    expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(2);
-    removeLedger();
-    expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(0);
-    const again = await right("stream", "then.ndjson");
-    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("all 2 actions were sent before")]);
-    expect(service.sent()).toEqual(sent);
-  },
-);
+  // The list of runs beside the ledger stays.
+  const removeLedger = (): void => {
+    for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(`${state}/${name}`);
+  };
+  removeLedger();
+  for (const name of readdirSync(place.path("copy")))
+    if (name.startsWith("ledger.db")) cpSync(place.path(`copy/${name}`), `${state}/${name}`);
+  const lost = await right("stream", "then.ndjson");
+  expect([lost.exitCode, service.sent()]).toEqual([2, sent]);
+  expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(2);
+  removeLedger();
+  expect((await right("results", "--import", "promises.playground.ndjson")).exitCode).toBe(0);
+  const again = await right("stream", "then.ndjson");
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("all 2 actions were sent before")]);
+  expect(service.sent()).toEqual(sent);
+});
 
-test(
-  "what was sent while the clock was fast is found in its place, and is no success of which the age is known",
-  LONG,
-  async () => {
-    const { right, fast } = await openClocks(cover("b"));
-    await fast("stream", "first.ndjson");
-    const old = await right("status", "--max-age", "26h");
-    expect(old.exitCode).toBe(4);
-    expect(old.stderr).toMatch(/by a clock [^:]+ ahead of this one, so its age is unknown/);
-    expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
-    expect((await right("status", "--max-age", "26h")).exitCode).toBe(0);
-    const found = await right("find", "T-1", "--json");
-    const { actions } = JSON.parse(found.stdout) as { readonly actions: readonly { readonly action: string }[] };
-    expect(actions.map(({ action }) => action)).toEqual([
-      ...["soldTicket", "updateTicket", "scannedTicket", "updateTicket"],
-    ]);
-  },
-);
+test("what was sent by a fast clock is found in its place, and its age is unknown", LONG, async () => {
+  const { right, fast } = await openClocks(cover("b"));
+  await fast("stream", "first.ndjson");
+  const old = await right("status", "--max-age", "26h");
+  expect(old.exitCode).toBe(4);
+  expect(old.stderr).toMatch(/by a clock [^:]+ ahead of this one, so its age is unknown/);
+  expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
+  expect((await right("status", "--max-age", "26h")).exitCode).toBe(0);
+  const found = await right("find", "T-1", "--json");
+  const { actions } = JSON.parse(found.stdout) as { readonly actions: readonly { readonly action: string }[] };
+  expect(actions.map(({ action }) => action)).toEqual([
+    ...["soldTicket", "updateTicket", "scannedTicket", "updateTicket"],
+  ]);
+});

@@ -165,7 +165,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(
-  `a working folder that can't be written is refused before anything is sent, since rejects go there ${NEEDS_MODES}`,
+  `a working folder that can't be written is refused ${NEEDS_MODES}`,
   async () => {
     const { place, service } = await openPlayground();
     mkdirSync(place.path("exports"));

@@ -150,43 +150,35 @@ test("a Ctrl-C counts too where the request in flight is refused: a person decid
   expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
 });
 
-test(
-  "a folder that is gone before its run goes on: promises and rejects go to the working directory, said",
-  LONG,
-  async () => {
-    const { place, service } = await openSales(ROWS);
-    mkdirSync(place.path("night"));
-    const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
-    service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
-    const { exitCode } = await place.tickets(SEND.with(2, "../sales.csv"), inFolder("night"));
-    expect(exitCode).toBe(5);
-    rmSync(place.path("night"), { recursive: true });
-    service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
-    const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
-    const rest = place.files().find((name) => /^promises\.playground\.ndjson\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
-    expect(stderr).toContain(`its folder is gone. The rest goes to ${rest}.`);
-    expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
-    expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
-  },
-);
+test("a folder that is gone before its run goes on: the working directory takes its place, said", LONG, async () => {
+  const { place, service } = await openSales(ROWS);
+  mkdirSync(place.path("night"));
+  const inFolder = (folder: string) => ({ ...service, shell: `cd ${folder}; "$@"` });
+  service.behave({ answer: () => (service.requests.length === 3 ? { status: 401, body: "" } : undefined) });
+  const { exitCode } = await place.tickets(SEND.with(2, "../sales.csv"), inFolder("night"));
+  expect(exitCode).toBe(5);
+  rmSync(place.path("night"), { recursive: true });
+  service.behave({ failureOf: ({ data }) => (data.ticketId === `T-${ROWS}` ? { status: "error" } : undefined) });
+  const { stderr } = await place.tickets(["resume", "--env", "playground"], service);
+  const rest = place.files().find((name) => /^promises\.playground\.ndjson\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+  expect(stderr).toContain(`its folder is gone. The rest goes to ${rest}.`);
+  expect(ticketsOf(readPromises(place.read(rest)))).toEqual(ALL.slice(2 * CHUNK));
+  expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
+});
 
 describe("standard streams", () => {
-  test(
-    "a reader of the promises that goes away: the run goes on, and the rest goes to a file, said",
-    LONG,
-    async () => {
-      const { place, service } = await openSales(ROWS);
-      const shell = '{ "$@"; echo $? > code; } | head -n 1';
-      const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
-      expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
-      expect(place.read("code")).toBe("0\n");
-      const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
-      expect(stderr).toContain(`The reader of standard output closed it. The rest goes to ${rest}.`);
-      const promises = ticketsOf(readPromises(place.read(rest)));
-      expect(promises).toEqual(ALL.slice(-promises.length));
-      await expectAllOnce(place, service);
-    },
-  );
+  test("a reader of the promises that goes away: the rest goes to a file, said", LONG, async () => {
+    const { place, service } = await openSales(ROWS);
+    const shell = '{ "$@"; echo $? > code; } | head -n 1';
+    const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });
+    expect(readPromises(stdout)).toMatchObject([{ ticketId: "T-1" }]);
+    expect(place.read("code")).toBe("0\n");
+    const rest = place.files().find((name) => /^stdout\.playground\.[0-9a-f]{8}\.ndjson$/.test(name)) ?? "";
+    expect(stderr).toContain(`The reader of standard output closed it. The rest goes to ${rest}.`);
+    const promises = ticketsOf(readPromises(place.read(rest)));
+    expect(promises).toEqual(ALL.slice(-promises.length));
+    await expectAllOnce(place, service);
+  });
 
   test("a reader that is gone while several lanes send: no promise is written twice", LONG, async () => {
     const { place, service } = await openSales(40);
@@ -254,7 +246,7 @@ describe("standard streams", () => {
 
 /** `script` of util-linux, which every Linux has, gives the run a terminal of its own. */
 test.skipIf(process.platform !== "linux")(
-  "a terminal that goes away stops the run at a chunk border, and the same command completes it",
+  "a terminal that goes away stops the run, and the same command completes it",
   async () => {
     const { place, service } = await openSales(ROWS);
     // The program outlives whoever started it; its fourth stream tells when it heard of that, and how it ends.

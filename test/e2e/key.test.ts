@@ -149,7 +149,7 @@ describe("the right key shows nowhere", () => {
   });
 });
 
-// Which addresses have no https: test/unit/config/base-url.test.ts.
+// Which addresses have no https: test/unit/config/values.test.ts.
 test("an address without https is exit 2, and nothing is sent, not even to a proxy", async () => {
   const { place, service: proxy } = await openSales(5);
   const env = {

@@ -105,21 +105,18 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(30);
   });
 
-  test.each(["a.ndjson", "a.csv"])(
-    "knows again from %s what a person settled as sent beside what the service had said of it",
-    async (output) => {
-      const rig = await salesRig(20);
-      const without = ["actionPromise"];
-      rig.sandbox.setFaults({ rules: [{ fault: "changed", items: { count: 2 }, without, on: { request: 1 } }] });
-      expect(await rig.run(to(output))).toMatchObject({ exitCode: 6 });
-      await settleByTruth(rig, rig.placed);
-      expect(await rig.run(to(output))).toMatchObject({ exitCode: 0 });
-      loseLedger(rig);
-      expect(await rig.run(importOf(output))).toMatchObject({ exitCode: 0 });
-      await nothingNew(rig, "b.ndjson");
-      expect(sent(rig)).toBe(20);
-    },
-  );
+  test.each(["a.ndjson", "a.csv"])("knows again from %s what a person settled as sent", async (output) => {
+    const rig = await salesRig(20);
+    const without = ["actionPromise"];
+    rig.sandbox.setFaults({ rules: [{ fault: "changed", items: { count: 2 }, without, on: { request: 1 } }] });
+    expect(await rig.run(to(output))).toMatchObject({ exitCode: 6 });
+    await settleByTruth(rig, rig.placed);
+    expect(await rig.run(to(output))).toMatchObject({ exitCode: 0 });
+    loseLedger(rig);
+    expect(await rig.run(importOf(output))).toMatchObject({ exitCode: 0 });
+    await nothingNew(rig, "b.ndjson");
+    expect(sent(rig)).toBe(20);
+  });
 
   /** Sends a sale and then an image `a` and `b` of its ticket, each with its promises file. */
   async function imagesSent(outputs: { readonly sale: string; readonly a: string; readonly b: string }) {
@@ -166,26 +163,22 @@ describe("a ledger that was lost", () => {
     expect(await rig.run(both.split(" "))).toMatchObject({ exitCode: 0 });
   });
 
-  test(
-    "where nothing tells of its runs but two imports, each of a part, is missed until both are imported again",
-    LONG,
-    async () => {
-      const rig = await salesRig(20);
-      await rig.run(to("a.ndjson"));
-      const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
-      rig.place.write("one.ndjson", lines.slice(0, 10).join(""));
-      rig.place.write("other.ndjson", lines.slice(10).join(""));
-      loseLedger(rig);
-      rmSync(listOf(rig));
-      await rig.run(importOf("one.ndjson"));
-      await rig.run(importOf("other.ndjson"));
-      loseLedger(rig);
-      await rig.run(importOf("one.ndjson"));
-      expect(await refused(rig, to("b.ndjson"))).toContain("it knows 10 of 20 actions");
-      await rig.run(importOf("other.ndjson"));
-      await nothingNew(rig, "b.ndjson");
-    },
-  );
+  test("of which only two imports tell is missed until both are done again", LONG, async () => {
+    const rig = await salesRig(20);
+    await rig.run(to("a.ndjson"));
+    const lines = rig.place.read("a.ndjson").split(/(?<=\n)/);
+    rig.place.write("one.ndjson", lines.slice(0, 10).join(""));
+    rig.place.write("other.ndjson", lines.slice(10).join(""));
+    loseLedger(rig);
+    rmSync(listOf(rig));
+    await rig.run(importOf("one.ndjson"));
+    await rig.run(importOf("other.ndjson"));
+    loseLedger(rig);
+    await rig.run(importOf("one.ndjson"));
+    expect(await refused(rig, to("b.ndjson"))).toContain("it knows 10 of 20 actions");
+    await rig.run(importOf("other.ndjson"));
+    await nothingNew(rig, "b.ndjson");
+  });
 
   test("while a chunk was on its way is missed also after the import: no file says what became of it", async () => {
     const rig = await salesRig(20);
@@ -405,31 +398,27 @@ describe("lines that were written, and not noted before a kill, stand once in a 
   });
 });
 
-test(
-  "a ledger belongs to its base URL: with another one nothing is sent until its promises are imported",
-  LONG,
-  async () => {
-    const rig = await salesRig(20);
-    await rig.run(to("a.ndjson"));
-    const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
-    onTestFinished(() => other[Symbol.asyncDispose]());
-    const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
-    const { exitCode, stderr } = await rig.run(to("a.ndjson"), { env });
-    expect([exitCode, sent(rig)]).toEqual([2, 20]);
-    for (const part of [rig.sandbox.url, other.url, "tickets results --import"]) expect(stderr).toContain(part);
+test("a ledger belongs to its base URL: another one needs its promises first", LONG, async () => {
+  const rig = await salesRig(20);
+  await rig.run(to("a.ndjson"));
+  const other = await startSandbox({ engine: rig.sandbox.engine, apiKey: rig.sandbox.apiKey });
+  onTestFinished(() => other[Symbol.asyncDispose]());
+  const env = { TICKETS_PLAYGROUND_BASE_URL: other.url };
+  const { exitCode, stderr } = await rig.run(to("a.ndjson"), { env });
+  expect([exitCode, sent(rig)]).toEqual([2, 20]);
+  for (const part of [rig.sandbox.url, other.url, "tickets results --import"]) expect(stderr).toContain(part);
 
-    // The same service under a new address.
-    loseLedger(rig);
-    expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
-    expect(readFileSync(listOf(rig), "utf8")).toMatch(new RegExp(`"baseUrl":"${other.url}/?","actions":20`));
-    rig.place.write("sales.csv", salesTable(29));
-    expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining("10 accepted"),
-    });
-    expect(await rig.run(to("a.ndjson")), "and not back again").toMatchObject({ exitCode: 2 });
-  },
-);
+  // The same service under a new address.
+  loseLedger(rig);
+  expect(await rig.run(importOf("a.ndjson"), { env })).toMatchObject({ exitCode: 0 });
+  expect(readFileSync(listOf(rig), "utf8")).toMatch(new RegExp(`"baseUrl":"${other.url}/?","actions":20`));
+  rig.place.write("sales.csv", salesTable(29));
+  expect(await rig.run(to("new.ndjson"), { env })).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("10 accepted"),
+  });
+  expect(await rig.run(to("a.ndjson")), "and not back again").toMatchObject({ exitCode: 2 });
+});
 
 /** Begins the sandbox anew, as `tickets sandbox --reset` does. */
 async function resetSandbox(place: Workplace): Promise<void> {
@@ -441,36 +430,30 @@ async function resetSandbox(place: Workplace): Promise<void> {
   expect(reset.exitCode).toBe(0);
 }
 
-test(
-  "after a reset the same command sends everything to the new sandbox, once the old promises are set aside",
-  LONG,
-  async () => {
-    const place = openWorkplace();
-    place.write("sales.csv", salesTable(3));
-    place.write("events.csv", "eventId,currency\nE-1,EUR\n");
-    const command = ["stream", "events.csv", "sales.csv"];
-    expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
-    const before = place.read("promises.sandbox.ndjson");
-    await resetSandbox(place);
+test("after a reset everything goes to the new sandbox, once the old promises are set aside", LONG, async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", salesTable(3));
+  place.write("events.csv", "eventId,currency\nE-1,EUR\n");
+  const command = ["stream", "events.csv", "sales.csv"];
+  expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
+  const before = place.read("promises.sandbox.ndjson");
+  await resetSandbox(place);
 
-    const refused = await place.tickets(command);
-    expect([refused.exitCode, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining("set this one aside with --move-aside"),
-    ]);
-    const next = await place.tickets([...command, "--move-aside"]);
-    expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
-    const aside = place
-      .files()
-      .find((name) => /^promises\.sandbox\..*ndjson/.test(name) && place.read(name) === before);
-    expect(aside, "the old promises are kept").toBeDefined();
-    expect(place.read("promises.sandbox.ndjson").split("\n")).toHaveLength(5);
-    expect(await place.tickets(command)).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining("all 4 actions were sent before"),
-    });
-  },
-);
+  const refused = await place.tickets(command);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("set this one aside with --move-aside"),
+  ]);
+  const next = await place.tickets([...command, "--move-aside"]);
+  expect(next).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("4 actions: 4 accepted.") });
+  const aside = place.files().find((name) => /^promises\.sandbox\..*ndjson/.test(name) && place.read(name) === before);
+  expect(aside, "the old promises are kept").toBeDefined();
+  expect(place.read("promises.sandbox.ndjson").split("\n")).toHaveLength(5);
+  expect(await place.tickets(command)).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining("all 4 actions were sent before"),
+  });
+});
 
 test("a sandbox whose state was deleted by hand is begun anew by a reset", LONG, async () => {
   const place = openWorkplace();

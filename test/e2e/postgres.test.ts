@@ -178,58 +178,50 @@ test(named("one run at a time, whichever machine: the second hears who holds it,
   expect(service.sent()).toHaveLength(20);
 });
 
-test(
-  named("a database that was lost or put back from an older copy is noticed, and promises give it its memory back"),
-  LONG,
-  async () => {
-    const { tickets, place, service, server, schema } = await openRig();
-    place.write("sales-more.csv", salesTable(30));
-    await tickets(SEND);
-    await tickets(["stream", "sales-more.csv", ...ENV, "-o", "promises.playground.ndjson"]);
-    expect(service.sent()).toHaveLength(30);
-    // As it was before the second run.
-    for (const table of ["actions", "attempts", "bodies", "chunks"])
-      await server.query(`DELETE FROM ${schema}.${table} WHERE run = 2`);
-    await server.query(`DELETE FROM ${schema}.runs WHERE number = 2`);
-    const older = await tickets(["stream", "sales-more.csv", ...ENV]);
-    expect([older.exitCode, older.stderr]).toEqual([
-      2,
-      expect.stringContaining("was lost, or restored from an older copy"),
-    ]);
-    await server.query(`DROP SCHEMA ${schema} CASCADE`);
-    const lost = await tickets(SEND);
-    expect([lost.exitCode, lost.stderr]).toEqual([
-      2,
-      expect.stringContaining("was lost, or restored from an older copy"),
-    ]);
-    const imported = await tickets(["results", "--import", "promises.playground.ndjson", ...ENV]);
-    expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("30 actions")]);
-    const again = await tickets(["stream", "sales-more.csv", ...ENV]);
-    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
-    expect(service.sent()).toHaveLength(30);
-  },
-);
+test(named("a lost or older database is noticed, and filled again from promises"), LONG, async () => {
+  const { tickets, place, service, server, schema } = await openRig();
+  place.write("sales-more.csv", salesTable(30));
+  await tickets(SEND);
+  await tickets(["stream", "sales-more.csv", ...ENV, "-o", "promises.playground.ndjson"]);
+  expect(service.sent()).toHaveLength(30);
+  // As it was before the second run.
+  for (const table of ["actions", "attempts", "bodies", "chunks"])
+    await server.query(`DELETE FROM ${schema}.${table} WHERE run = 2`);
+  await server.query(`DELETE FROM ${schema}.runs WHERE number = 2`);
+  const older = await tickets(["stream", "sales-more.csv", ...ENV]);
+  expect([older.exitCode, older.stderr]).toEqual([
+    2,
+    expect.stringContaining("was lost, or restored from an older copy"),
+  ]);
+  await server.query(`DROP SCHEMA ${schema} CASCADE`);
+  const lost = await tickets(SEND);
+  expect([lost.exitCode, lost.stderr]).toEqual([
+    2,
+    expect.stringContaining("was lost, or restored from an older copy"),
+  ]);
+  const imported = await tickets(["results", "--import", "promises.playground.ndjson", ...ENV]);
+  expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("30 actions")]);
+  const again = await tickets(["stream", "sales-more.csv", ...ENV]);
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+  expect(service.sent()).toHaveLength(30);
+});
 
-test(
-  named("a file that the environment's ledger was in is not forgotten, and its promises move it"),
-  LONG,
-  async () => {
-    const { tickets, place, service, env } = await openRig();
-    const config = place.read("tickets.config.yaml");
-    place.write("tickets.config.yaml", config.replace(/^ +ledger:.*\n/m, ""));
-    expect((await tickets(SEND)).exitCode).toBe(0);
-    place.write("tickets.config.yaml", config);
-    const refused = await tickets(SEND);
-    expect([refused.exitCode, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining("tickets results --import promises.playground.ndjson"),
-    ]);
-    expect((await tickets(["results", "--import", "promises.playground.ndjson", ...ENV])).exitCode).toBe(0);
-    const { summary } = await place.summary(SEND, { env });
-    expect(summary).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 20 } });
-    expect(service.sent()).toHaveLength(20);
-  },
-);
+test(named("a ledger that was a file is not forgotten; its promises move it"), LONG, async () => {
+  const { tickets, place, service, env } = await openRig();
+  const config = place.read("tickets.config.yaml");
+  place.write("tickets.config.yaml", config.replace(/^ +ledger:.*\n/m, ""));
+  expect((await tickets(SEND)).exitCode).toBe(0);
+  place.write("tickets.config.yaml", config);
+  const refused = await tickets(SEND);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("tickets results --import promises.playground.ndjson"),
+  ]);
+  expect((await tickets(["results", "--import", "promises.playground.ndjson", ...ENV])).exitCode).toBe(0);
+  const { summary } = await place.summary(SEND, { env });
+  expect(summary).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 20 } });
+  expect(service.sent()).toHaveLength(20);
+});
 
 /** A server with a certificate that only `ca` vouches for: itself. */
 async function startWithTls() {

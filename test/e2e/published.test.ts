@@ -223,7 +223,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
   });
 
   it.each(["work --until-idle", "resume"])(
-    "follows a run until it has ended, while another sends it by %s",
+    "follows a run to its end, while another sends it by %s",
     LONG,
     async (how) => {
       const { lines, here, there, run } = await published(9);
@@ -346,26 +346,22 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, write promises here
   it.each([
     ["not-sent", 1],
     ["sent", 0],
-  ] as const)(
-    "goes by what a person says of a closed run's doubt, though an unrelated run is sent before: %s",
-    LONG,
-    async (decision, times) => {
-      const machines = await published(1);
-      const { rig, here, there, query, run: first } = machines;
-      await query("UPDATE @chunks SET state = 'in doubt', detail = 'no answer'");
-      expect((await here.run(["settle", first, "--abandon", "--yes", ...ON_IT])).exitCode).toBe(6);
-      expect((await publishEvents(machines, "other", "E2")).exitCode).toBe(0);
-      const both = await publishEvents(machines, "both", "E1", "E3");
-      expect(both.stderr).toContain(`tickets settle ${first}`);
-      expect((await there.run(WORK)).exitCode).toBe(6);
-      const settled = await here.run(["settle", first, `--${decision}`, ...ON_IT]);
-      expect(settled.exitCode, settled.stderr).toBe(0);
-      await publishEvents(machines, "both", "E1", "E3");
-      expect((await there.run(WORK)).exitCode).toBe(0);
-      const sent = ticketsOf({ rig });
-      expect([sent.filter((id) => id === "E1").length, sent.filter((id) => id === "E3").length]).toEqual([times, 1]);
-    },
-  );
+  ] as const)("goes by what a person says of a closed run's doubt: %s", LONG, async (decision, times) => {
+    const machines = await published(1);
+    const { rig, here, there, query, run: first } = machines;
+    await query("UPDATE @chunks SET state = 'in doubt', detail = 'no answer'");
+    expect((await here.run(["settle", first, "--abandon", "--yes", ...ON_IT])).exitCode).toBe(6);
+    expect((await publishEvents(machines, "other", "E2")).exitCode).toBe(0);
+    const both = await publishEvents(machines, "both", "E1", "E3");
+    expect(both.stderr).toContain(`tickets settle ${first}`);
+    expect((await there.run(WORK)).exitCode).toBe(6);
+    const settled = await here.run(["settle", first, `--${decision}`, ...ON_IT]);
+    expect(settled.exitCode, settled.stderr).toBe(0);
+    await publishEvents(machines, "both", "E1", "E3");
+    expect((await there.run(WORK)).exitCode).toBe(0);
+    const sent = ticketsOf({ rig });
+    expect([sent.filter((id) => id === "E1").length, sent.filter((id) => id === "E3").length]).toEqual([times, 1]);
+  });
 
   it("writes the rejects of what workers heard, and of bad rows", async () => {
     const { rig, lines, add } = await openMachines();

@@ -53,32 +53,28 @@ test("of many rejected actions the first are named, and the others counted", LON
   expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
 });
 
-test(
-  "neither rejects nor the export that they come from may come by standard input beside the other",
-  LONG,
-  async () => {
-    const { place, service } = await openPlayground({ failureOf: () => ({ status: "error" }) });
-    place.write("updates.csv", "ticketId,imageUrl\nT-1,https://img.example/a.png\n");
-    const command = ["stream", "--action", "updateTicket", ...ENV];
-    expect((await place.tickets([...command, "updates.csv"], service)).exitCode).toBe(4);
-    for (const [name, stdin, sentence] of [
-      [
-        "updates.csv",
-        "updates.rejects.csv",
-        "Standard input is a rejects file that tickets wrote; it can't be read together with updates.csv",
-      ],
-      [
-        "updates.rejects.csv",
-        "updates.csv",
-        "it can't be read together with Standard input, which may hold the same rows.",
-      ],
-    ] as const) {
-      const refused = await place.tickets([...command, name, "-"], { ...service, stdin: place.read(stdin) });
-      expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
-    }
-    expect(service.sent()).toHaveLength(1);
-  },
-);
+test("rejects and their export are not read together, by standard input either", LONG, async () => {
+  const { place, service } = await openPlayground({ failureOf: () => ({ status: "error" }) });
+  place.write("updates.csv", "ticketId,imageUrl\nT-1,https://img.example/a.png\n");
+  const command = ["stream", "--action", "updateTicket", ...ENV];
+  expect((await place.tickets([...command, "updates.csv"], service)).exitCode).toBe(4);
+  for (const [name, stdin, sentence] of [
+    [
+      "updates.csv",
+      "updates.rejects.csv",
+      "Standard input is a rejects file that tickets wrote; it can't be read together with updates.csv",
+    ],
+    [
+      "updates.rejects.csv",
+      "updates.csv",
+      "it can't be read together with Standard input, which may hold the same rows.",
+    ],
+  ] as const) {
+    const refused = await place.tickets([...command, name, "-"], { ...service, stdin: place.read(stdin) });
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
+  }
+  expect(service.sent()).toHaveLength(1);
+});
 
 describe("guards against formulas", () => {
   /** Ids that begin like a guard, and like a formula. */

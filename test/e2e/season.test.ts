@@ -9,40 +9,36 @@ import { LONG } from "../support/walks.ts";
 
 const SALES = fixture("sales.csv");
 
-test(
-  "12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file",
-  LONG,
-  async () => {
-    const { place, service } = await openPlayground();
-    const command = ["stream", SALES, "--env", "playground"];
-    const { exitCode, stderr, summary } = await place.summary(command, { env: service.env });
-    expect(exitCode).toBe(0);
-    expectSpokenAsSpecified(service);
-    expect(service.requests.map(({ items }) => items.length)).toEqual([5000, 5000, 2000]);
-    // One for each request: a late second answer on a connection would be taken for the next one.
-    expect(service.connections()).toBe(3);
+test("12,000 sales are three requests, and 12,000 promises in the order of the file", LONG, async () => {
+  const { place, service } = await openPlayground();
+  const command = ["stream", SALES, "--env", "playground"];
+  const { exitCode, stderr, summary } = await place.summary(command, { env: service.env });
+  expect(exitCode).toBe(0);
+  expectSpokenAsSpecified(service);
+  expect(service.requests.map(({ items }) => items.length)).toEqual([5000, 5000, 2000]);
+  // One for each request: a late second answer on a connection would be taken for the next one.
+  expect(service.connections()).toBe(3);
 
-    const sales = readTable(readFileSync(SALES, "utf8"));
-    expect(summary).toMatchObject({ state: "finished", rows: { read: 12_000 }, actions: { accepted: 12_000 } });
-    // A new ledger knows no event; each is shown once, in one line together.
-    const events = new Set(sales.map(({ eventId }) => eventId)).size;
-    expect(stderr.match(/event-not-registered/g)).toHaveLength(1);
-    expect(stderr).toContain(`event-not-registered (${events} times)`);
+  const sales = readTable(readFileSync(SALES, "utf8"));
+  expect(summary).toMatchObject({ state: "finished", rows: { read: 12_000 }, actions: { accepted: 12_000 } });
+  // A new ledger knows no event; each is shown once, in one line together.
+  const events = new Set(sales.map(({ eventId }) => eventId)).size;
+  expect(stderr.match(/event-not-registered/g)).toHaveLength(1);
+  expect(stderr).toContain(`event-not-registered (${events} times)`);
 
-    // In the order of the file, with what its cells say.
-    expect(service.sent().map(({ action }) => action)).toEqual(sales.map(() => "soldTicket"));
-    for (const field of ["eventId", "ticketId", "userId", "price"]) {
-      expect(service.sent().map(({ data }) => data[field])).toEqual(sales.map((row) => row[field]));
-    }
+  // In the order of the file, with what its cells say.
+  expect(service.sent().map(({ action }) => action)).toEqual(sales.map(() => "soldTicket"));
+  for (const field of ["eventId", "ticketId", "userId", "price"]) {
+    expect(service.sent().map(({ data }) => data[field])).toEqual(sales.map((row) => row[field]));
+  }
 
-    // No cell of this file has a line break, so the row after the header stands on line 2.
-    const promises = readPromises(place.read("promises.playground.ndjson"));
-    expect(promises.map(({ source, line, ticketId }) => `${source}:${line} ${ticketId}`)).toEqual(
-      sales.map(({ ticketId }, at) => `${SALES}:${at + 2} ${ticketId}`),
-    );
-    expect(new Set(promises.map(({ actionPromise }) => actionPromise)).size).toBe(12_000);
-  },
-);
+  // No cell of this file has a line break, so the row after the header stands on line 2.
+  const promises = readPromises(place.read("promises.playground.ndjson"));
+  expect(promises.map(({ source, line, ticketId }) => `${source}:${line} ${ticketId}`)).toEqual(
+    sales.map(({ ticketId }, at) => `${SALES}:${at + 2} ${ticketId}`),
+  );
+  expect(new Set(promises.map(({ actionPromise }) => actionPromise)).size).toBe(12_000);
+});
 
 test("a change is reported by every command, and is news until a stream has reported it", async () => {
   const place = openWorkplace();

@@ -228,39 +228,33 @@ test(named("workers share a run, and whichever comes last ends it"), ONLY_WITH, 
   expect(held).toEqual([]);
 });
 
-test(
-  named(
-    "the chunk of a worker that is killed waits until its time is over; a decision that names no chunk is none before",
-  ),
-  LONG,
-  async () => {
-    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-    const { service, startWorker, tickets, run } = rig;
-    const killed = startWorker();
-    service.behave({
-      answer: () => {
-        if (service.requests.length === 3) killed.child.kill("SIGKILL");
-        return undefined;
-      },
-    });
-    expect((await killed.ended).exitCode).toBe(null);
-    const unseen = await tickets(["settle", run, ...ENV, "--not-sent"]);
-    expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("may not have seen, so name one")]);
-    const next = await startWorker().ended;
-    expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
-    expect(next.stderr).toContain("waits for a person to decide about chunk 3");
-    const shown = await tickets(["settle", run, ...ENV]);
-    expect(`${shown.stdout}${shown.stderr}`).toContain("the process ended before the answer came");
-    expect(shown.stderr).toContain(`tickets settle ${run} --chunk 3 --sent --env playground`);
-    const seen = await tickets(["settle", run, ...ENV, "--sent"]);
-    expect(seen.stderr).toContain("Chunk 3: 10 actions settled as sent.");
-    expect((await startWorker().ended).exitCode).toBe(0);
-    await expectEachOnce(rig, service.sent());
-  },
-);
+test(named("the chunk of a killed worker waits for its time; until then a decision names it"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, tickets, run } = rig;
+  const killed = startWorker();
+  service.behave({
+    answer: () => {
+      if (service.requests.length === 3) killed.child.kill("SIGKILL");
+      return undefined;
+    },
+  });
+  expect((await killed.ended).exitCode).toBe(null);
+  const unseen = await tickets(["settle", run, ...ENV, "--not-sent"]);
+  expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("may not have seen, so name one")]);
+  const next = await startWorker().ended;
+  expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+  expect(next.stderr).toContain("waits for a person to decide about chunk 3");
+  const shown = await tickets(["settle", run, ...ENV]);
+  expect(`${shown.stdout}${shown.stderr}`).toContain("the process ended before the answer came");
+  expect(shown.stderr).toContain(`tickets settle ${run} --chunk 3 --sent --env playground`);
+  const seen = await tickets(["settle", run, ...ENV, "--sent"]);
+  expect(seen.stderr).toContain("Chunk 3: 10 actions settled as sent.");
+  expect((await startWorker().ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
 
 test.each(["in doubt", "settled as not sent"])(
-  named("the answer of a worker that was frozen is kept, and stops what is %s meanwhile from being sent again"),
+  named("the late answer of a frozen worker keeps what is %s from being sent again"),
   LONG,
   async (state) => {
     const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
@@ -463,7 +457,7 @@ test(named("a worker that is started before anything was published says so, and 
 });
 
 test.each(["refuse", "holdBack"] as const)(
-  named("a worker with nothing to do says that the database is away, and hears SIGTERM meanwhile: %s"),
+  named("an idle worker says that the database is away, and hears SIGTERM: %s"),
   LONG,
   async (how) => {
     const { startWorker, proxy } = await openRig({ actions: 20, lanes: 1, chunkSize: 10 });
@@ -488,28 +482,24 @@ test.each(["refuse", "holdBack"] as const)(
   },
 );
 
-test(
-  named("a worker tells onEnd of each run that it ends or that waits for a person, and writes metrics"),
-  LONG,
-  async () => {
-    const { place, service, startWorker, tickets, run } = await openRig({
-      ...{ actions: 60, lanes: 1, chunkSize: 10 },
-      more: { onEnd: "[/bin/sh, -c, cat >> ended.ndjson]" },
-    });
-    service.behave({ answer: () => (service.requests.length === 3 ? { status: 503, body: "{}" } : undefined) });
-    const work = ["--metrics", "work.prom"];
-    expect((await startWorker(...work).ended).exitCode).toBe(6);
-    expect(place.read("work.prom")).toMatch(/tickets_doubts?\S* 10\n/);
-    expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
-    expect((await startWorker(...work).ended).exitCode).toBe(0);
-    const ends = readLines(place.read("ended.ndjson"));
-    expect(ends).toMatchObject([
-      { run, state: "published", exitCode: 0 },
-      { run, exitCode: 6, actions: { inDoubt: 10 } },
-      { run, state: "finished", exitCode: 0, actions: { accepted: 60 } },
-    ]);
-  },
-);
+test(named("a worker tells onEnd how each run stands, and writes metrics"), LONG, async () => {
+  const { place, service, startWorker, tickets, run } = await openRig({
+    ...{ actions: 60, lanes: 1, chunkSize: 10 },
+    more: { onEnd: "[/bin/sh, -c, cat >> ended.ndjson]" },
+  });
+  service.behave({ answer: () => (service.requests.length === 3 ? { status: 503, body: "{}" } : undefined) });
+  const work = ["--metrics", "work.prom"];
+  expect((await startWorker(...work).ended).exitCode).toBe(6);
+  expect(place.read("work.prom")).toMatch(/tickets_doubts?\S* 10\n/);
+  expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
+  expect((await startWorker(...work).ended).exitCode).toBe(0);
+  const ends = readLines(place.read("ended.ndjson"));
+  expect(ends).toMatchObject([
+    { run, state: "published", exitCode: 0 },
+    { run, exitCode: 6, actions: { inDoubt: 10 } },
+    { run, state: "finished", exitCode: 0, actions: { accepted: 60 } },
+  ]);
+});
 
 test(named("work needs a ledger that several machines share"), ONLY_WITH, async () => {
   const [service, place] = [await startService(), openWorkplace()];
@@ -527,9 +517,7 @@ const SEEDS = Array.from({ length: Number(process.env.WORKER_SEEDS) }, (_, at) =
 const MOST_ROUNDS = 200;
 
 test.each(SEEDS)(
-  named(
-    "workers are killed and frozen, connections cut, answers lost, the server killed: each action once, by seed %i",
-  ),
+  named("workers, connections and the server are killed: each action once, by seed %i"),
   LONG,
   async (seed) => {
     const random = randomOf(seed);

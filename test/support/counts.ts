@@ -37,22 +37,10 @@ export interface Summary {
   readonly resumed: Summary | null;
 }
 
-const SUMMARY_KEYS = [
-  "run",
-  "environment",
-  "state",
-  "exitCode",
-  "rows",
-  "actions",
-  "byAction",
-  "chunks",
-  "problems",
-  "output",
-  "rejects",
-  "durationMs",
-  "next",
-  "resumed",
-];
+const SUMMARY_KEYS =
+  "run environment state exitCode rows actions byAction chunks problems output rejects durationMs next resumed".split(
+    " ",
+  );
 
 /** Checks every count that a command gave, in its summary and in its words. */
 export function expectCountsToAddUp(ended: Ended): void {

@@ -46,55 +46,52 @@ describe("settle", () => {
   test.each([
     ["closing", 1],
     ["rejects written", 1],
-  ] as const)(
-    "--abandon that dies at %s, pass %i: nothing sends what is left of the run, and the same command finishes",
-    async (point, time) => {
-      const rig = await salesRig(20);
-      // Refused by the key, so the run is open and nothing is in doubt.
-      rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
-      const stopped = await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5", "--json"));
-      expect(stopped.exitCode).toBe(5);
-      const run = summaryIn(stopped).run ?? "";
-      const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];
-      await dies(rig, abandon, point, time);
-      const shown = await rig.run(["status", "--env", "playground"]);
-      expect(shown.stdout).toContain("open, being closed");
-      // Tonight's job comes before the person does.
-      rig.place.write("tonight.csv", salesTable(5, { first: 101 }));
-      for (const command of [["stream", "tonight.csv", "--action", "soldTicket"], ["resume"], ["resume", run]]) {
-        const other = await rig.run([...command, "--env", "playground"]);
-        expect(other.stderr).toContain(`tickets settle ${run} --abandon --env playground`);
-        expect(other.stderr).not.toContain("tickets resume");
-        expect(other.exitCode).toBe(8);
-      }
-      expect(processedCount(rig)).toBe(5);
+  ] as const)("--abandon that dies at %s, pass %i: nothing is sent, and it is repeated", async (point, time) => {
+    const rig = await salesRig(20);
+    // Refused by the key, so the run is open and nothing is in doubt.
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
+    const stopped = await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5", "--json"));
+    expect(stopped.exitCode).toBe(5);
+    const run = summaryIn(stopped).run ?? "";
+    const abandon = ["settle", run, "--abandon", "--env", "playground", "--reason", "for tonight"];
+    await dies(rig, abandon, point, time);
+    const shown = await rig.run(["status", "--env", "playground"]);
+    expect(shown.stdout).toContain("open, being closed");
+    // Tonight's job comes before the person does.
+    rig.place.write("tonight.csv", salesTable(5, { first: 101 }));
+    for (const command of [["stream", "tonight.csv", "--action", "soldTicket"], ["resume"], ["resume", run]]) {
+      const other = await rig.run([...command, "--env", "playground"]);
+      expect(other.stderr).toContain(`tickets settle ${run} --abandon --env playground`);
+      expect(other.stderr).not.toContain("tickets resume");
+      expect(other.exitCode).toBe(8);
+    }
+    expect(processedCount(rig)).toBe(5);
 
-      for (const _ of [1, 2]) expect((await rig.run(abandon)).exitCode).toBe(0);
-      expect(await states(rig)).toBe("answered abandoned abandoned abandoned");
-      const ended = await rig.run(["status", run, "--env", "playground"]);
-      expect(ended.stdout.match(/run closed by .*: for tonight/g)).toHaveLength(1);
-      expect(ended.stdout).toContain(": abandoned\n");
-      expect((await rig.run(["status", "--env", "playground"])).stdout).toMatch(/abandoned {2}4 /);
-      expect(processedCount(rig)).toBe(5);
-      expect(
-        (await rig.run(["stream", "sales.rejects.csv", "--action", "soldTicket", "--env", "playground"])).exitCode,
-      ).toBe(0);
-      expect(
-        rig
-          .requests()
-          .flat()
-          .map(({ ticketId }) => ticketId)
-          .slice(5),
-      ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
-    },
-  );
+    for (const _ of [1, 2]) expect((await rig.run(abandon)).exitCode).toBe(0);
+    expect(await states(rig)).toBe("answered abandoned abandoned abandoned");
+    const ended = await rig.run(["status", run, "--env", "playground"]);
+    expect(ended.stdout.match(/run closed by .*: for tonight/g)).toHaveLength(1);
+    expect(ended.stdout).toContain(": abandoned\n");
+    expect((await rig.run(["status", "--env", "playground"])).stdout).toMatch(/abandoned {2}4 /);
+    expect(processedCount(rig)).toBe(5);
+    expect(
+      (await rig.run(["stream", "sales.rejects.csv", "--action", "soldTicket", "--env", "playground"])).exitCode,
+    ).toBe(0);
+    expect(
+      rig
+        .requests()
+        .flat()
+        .map(({ ticketId }) => ticketId)
+        .slice(5),
+    ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
+  });
 
   test.each([
     ["--sent", "settled", "out.ndjson"],
     ["--sent", "projected", "out.ndjson"],
     ["--sent", "projected", "tonight.ndjson"],
   ] as const)(
-    "of a run that is closed, %s that dies at %s: is put right by the next command, which writes %s",
+    "of a closed run, %s that dies at %s is put right by the next command, to %s",
     async (_, point, output) => {
       const { rig, command, run, settle } = await inDoubt();
       expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
@@ -117,7 +114,7 @@ describe("settle", () => {
   );
 
   test.each(["settled", "rejects written"] as const)(
-    "of a run that is closed, --not-sent that dies at %s is repeated: what the service does not have is in the rejects",
+    "of a closed run, --not-sent that dies at %s is repeated, and fills the rejects",
     async (point) => {
       const { rig, command, settle } = await inDoubt("intended");
       await rig.run([...settle, "--abandon"]);

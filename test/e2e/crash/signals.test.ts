@@ -53,18 +53,14 @@ test("Ctrl-C finishes the request in flight; another file then exits 8 with the 
   expect(sent.actions).toMatchObject({ total: 30, alreadySent: 9, accepted: 21 });
 });
 
-test(
-  "Ctrl-C, then a resume that is killed: the run is no longer a person's, and the next command finishes it",
-  LONG,
-  async () => {
-    const rig = await salesRig(20);
-    expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
-    const resume = ["resume", "--env", "playground"];
-    await dies(rig, resume, "settled", 2);
-    expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
-    await expectAllShown(rig, rig.placed);
-  },
-);
+test("Ctrl-C, then a resume that is killed: the next command finishes the run", LONG, async () => {
+  const rig = await salesRig(20);
+  expect((await signalled(rig, rig.stream("TICKETS_CHUNK_SIZE=5"), 2, "SIGINT")).exitCode).toBe(130);
+  const resume = ["resume", "--env", "playground"];
+  await dies(rig, resume, "settled", 2);
+  expect((await rig.run(rig.stream("TICKETS_CHUNK_SIZE=5"))).exitCode).toBe(0);
+  await expectAllShown(rig, rig.placed);
+});
 
 test("SIGTERM, then tonight's file: the old run is finished first, and its summary is shown", LONG, async () => {
   const rig = await salesRig(20);

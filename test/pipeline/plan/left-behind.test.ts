@@ -1,5 +1,6 @@
 /** Of one ticket something later was accepted while an action was in doubt: sent now, it would undo that. */
 
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { acceptedBy, type Field, openSold } from "../../support/context.ts";
 
@@ -130,3 +131,24 @@ test("what a closed run left is late once something later was accepted", async (
   const whole = await field.stream(["night.ndjson", "night-2.ndjson"]);
   expect(whole.summary?.actions, whole.said).toMatchObject({ accepted: 0, alreadySent: 4, late: 3 });
 });
+
+test.each([
+  ["a ticket", "updateTicket", "ticketId,imageUrl", "T1,https://img.example/"],
+  ["an event", "updateEvent", "eventId,eventName", "E,name of "],
+] as const)(
+  "an update of %s in another environment's rejects is not sent behind an accepted one",
+  async (_, action, columns, text) => {
+    const field = await openSold();
+    const row = (name: string): string => `${text}${name}\n`;
+    const withoutId = row("1").slice(text.indexOf(","));
+    await field.write("updates.csv", `${columns}\n${withoutId}${row("2")}`);
+    const options = { action, maxInvalid: { rows: 9 }, output: "else.ndjson" };
+    const elsewhere = { TICKETS_STATE_DIR: join(field.folder, "elsewhere") };
+    expect((await field.stream(["updates.csv"], options, { env: elsewhere })).exitCode).toBe(4);
+    await field.write("updates.csv", `${columns}\n${row("2")}`);
+    expect((await field.stream(["updates.csv"], { action })).exitCode).toBe(0);
+    await field.edit("updates.rejects.csv", `\n${withoutId.trim()}`, `\n${row("1").trim()}`);
+    const { exitCode, said, summary } = await field.stream(["updates.rejects.csv"], { action });
+    expect([exitCode, summary?.actions], said).toMatchObject([4, { accepted: 0, unclear: 1 }]);
+  },
+);

@@ -28,22 +28,19 @@ async function expectCorrected(field: Field): Promise<void> {
 test.each([
   ["heading", '"Seat\rNo"', "5"],
   ["cell", "Note", '"by\rmail"'],
-])(
-  "a carriage return alone in a %s: the rejects are written, added to, and read once they are corrected",
-  async (_, column, cell) => {
-    const rows = [`E,T1,u1,x.00,1768600000,${cell}`, "E,T2,u2,1.00,1768600001,6"];
-    const field = await openSales(`${SALE_COLUMNS},${column}`, ...rows);
-    const first = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
-    expect(first.summary, first.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 2 } });
-    const second = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
-    expect(second.summary, second.said).toMatchObject({
-      exitCode: 4,
-      rows: { invalid: 1 },
-      actions: { alreadySent: 2 },
-    });
-    await expectCorrected(field);
-  },
-);
+])("a carriage return in a %s: the rejects are written, added to, and read", async (_, column, cell) => {
+  const rows = [`E,T1,u1,x.00,1768600000,${cell}`, "E,T2,u2,1.00,1768600001,6"];
+  const field = await openSales(`${SALE_COLUMNS},${column}`, ...rows);
+  const first = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
+  expect(first.summary, first.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 2 } });
+  const second = await field.stream(["events.csv", "sales.csv"], ONE_BAD);
+  expect(second.summary, second.said).toMatchObject({
+    exitCode: 4,
+    rows: { invalid: 1 },
+    actions: { alreadySent: 2 },
+  });
+  await expectCorrected(field);
+});
 
 test("a carriage return in the name of an input: the promises are written as a table, and imported into a new ledger", async () => {
   const field = await openField();

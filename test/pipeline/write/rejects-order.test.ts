@@ -119,8 +119,8 @@ describe("corrected rows", () => {
     field.write(name, `${[kind.header, ...whos.map((who) => `T1,${who}`)].join("\n")}\n`);
   /** Corrects all of them, and turns them round. */
   async function turnRound(field: Field, name: string): Promise<void> {
-    const [header, ...rows] = (await field.read(name)).replaceAll("ftp://", "https://").trimEnd().split("\n");
-    await field.write(name, `${[header, ...rows.toReversed()].join("\n")}\n`);
+    await field.write(name, (await field.read(name)).replaceAll("ftp://", "https://"));
+    await turn(field, name);
   }
 
   test("that a person sorted are sent in the order of the input", async () => {

@@ -91,7 +91,7 @@ describe("where a config is found", () => {
 
 describe("scripts", () => {
   test.each(["tickets.config.js", "tickets.config.ts", ".ticketsrc.cts"])(
-    "%s is refused with the reason, beside a good config too",
+    "%s is refused, beside a good config too",
     async (name) => {
       await using folders = await openFolders({ [`above/project/${name}`]: "throw 1", [PROJECT]: "" });
       const failure = await failureOf(folders.load());
@@ -244,7 +244,7 @@ describe("refusals", () => {
   });
 
   test.each(["supersecretkey123", "AKIA5ECRET7EXAMPLE", "A_".repeat(30), "TICKETS_sk-5EcReT_API_KEY"])(
-    "a text in place of a variable's name that may be the key is not repeated: %s",
+    "a variable's name that may be the key is not repeated: %s",
     async (text) => {
       await using folders = await openFolders({ [PROJECT]: `environments:\n  a:\n    apiKey: {env: ${text}}\n` });
       const failure = await failureOf(folders.load());

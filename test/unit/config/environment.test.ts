@@ -176,18 +176,15 @@ describe("precedence", () => {
     expect(await state({}, { env: { TICKETS_STATE_DIR: "s" } })).toEqual(["$/above/project/s", "TICKETS_STATE_DIR"]);
   });
 
-  test.each(["", "home"])(
-    "HOME=%j is no home: state is where the user database says, not in the working directory",
-    (HOME) => {
-      vi.stubEnv("HOME", HOME);
-      try {
-        expect(userStateDirectory({ HOME })).toBe(join(userInfo().homedir, ".local/state/tickets"));
-        expect(userConfigDirectory({ HOME })).toBe(join(userInfo().homedir, ".config/tickets"));
-      } finally {
-        vi.unstubAllEnvs();
-      }
-    },
-  );
+  test.each(["", "home"])("HOME=%j is no home: state is where the user database says", (HOME) => {
+    vi.stubEnv("HOME", HOME);
+    try {
+      expect(userStateDirectory({ HOME })).toBe(join(userInfo().homedir, ".local/state/tickets"));
+      expect(userConfigDirectory({ HOME })).toBe(join(userInfo().homedir, ".config/tickets"));
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
 
   test("the program at the end, below the config's folder", async () => {
     const environment = `{baseUrl: "https://a.example", onEnd: [./notify.sh, now]}`;
