@@ -39,7 +39,8 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   const given = trimmed.filter((cells) => !isOfTotals(cells));
   const isUsable = (name: string): boolean =>
     /^[^{}]+$/.test(name) && header.indexOf(name) === header.lastIndexOf(name);
-  const fillDown = sample.lists === undefined ? blocksIn(header, given).filter(isUsable) : [];
+  const blocks = sample.lists === undefined ? blocksIn(header, given) : undefined;
+  const fillDown = (blocks?.sure ?? []).filter(isUsable);
   const rows = given.map((cells) => [...cells]);
   for (const at of fillDown.map((name) => header.indexOf(name)))
     for (const [row, cells] of rows.entries()) if (cells[at] === "") cells[at] = rows[row - 1]?.[at] ?? "";
@@ -61,7 +62,7 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
     /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
     fillDown,
     /** Without such: columns that are blank wherever another says the same as in the row above. */
-    mayFillDown: sample.lists === undefined && fillDown.length === 0 ? blanksBelow(usable, given) : [],
+    mayFillDown: fillDown.length === 0 ? (blocks?.likely ?? []).filter(isUsable) : [],
     /** What was looked at: `all 3 rows`. */
     allRows: allRowsText(rows.length, sample),
     /** Headers that another file has too. */
@@ -70,31 +71,29 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   };
 }
 
-/**
- * Columns of orders or events that are filled in the first row and not in all, and those that are filled in the same rows;
- * without amounts, which may be those of the whole block.
- */
-function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly string[] {
-  const filledIn = header.map((_name, at) => rows.map((cells) => (cells[at] === "" ? "." : "x")).join(""));
-  const blocks = new Set(filledIn.filter((filled, at) => /^x+\..*$/.test(filled) && namesBlock(header[at] ?? "")));
-  return header.filter(
-    (name, at) => blocks.has(filledIn[at] ?? "") && !says(name, "price", "inAll") && !namesCount(name),
-  );
+/** Columns that only the first row of a block fills; without amounts, which may be those of the whole block. */
+interface Blocks {
+  /** With the order or event that the block is of. */
+  readonly sure: readonly string[];
+  /** Two columns at least, where the rows below have nothing but the name of the block. */
+  readonly likely: readonly string[];
 }
 
-/** Two columns at least that are filled in the first row of an order only, whose other rows have nothing but its name. */
-function blanksBelow(columns: readonly Column[], rows: Sample["rows"]): readonly string[] {
-  const filledIn = ({ index }: Column): string => rows.map((cells) => (cells[index] === "" ? "." : "x")).join("");
-  const keys = columns.filter(({ filled, distinct }) => filled === rows.length && distinct > 1 && distinct < filled);
-  const found = keys.map(({ index }) => {
-    const firsts = rows.map((cells, at) => (cells[index] === rows[at - 1]?.[index] ? "." : "x")).join("");
-    return columns.filter((column) => filledIn(column) === firsts && firsts.includes("."));
+function blocksIn(header: readonly string[], rows: Sample["rows"]): Blocks {
+  const signs = (isMarked: (cells: readonly string[], row: number) => boolean): string =>
+    rows.map((cells, row) => (isMarked(cells, row) ? "x" : ".")).join("");
+  const filled = header.map((_name, at) => signs((cells) => cells[at] !== ""));
+  const isAmount = (name: string): boolean => says(name, "price", "inAll") && !says(name, "time");
+  const filledAs = (wanted: ReadonlySet<string>): readonly string[] =>
+    header.filter((name, at) => wanted.has(filled[at] ?? "") && !isAmount(name) && !namesCount(name));
+  const own = filled.filter((sign, at) => /^x+\./.test(sign) && namesBlock(header[at] ?? ""));
+  const likely = header.map((_name, at) => {
+    const changes = signs((cells, row) => cells[at] !== rows[row - 1]?.[at]);
+    const isName = filled[at]?.includes(".") === false && changes.includes(".") && changes.lastIndexOf("x") > 0;
+    return isName ? filledAs(new Set([changes])) : [];
   });
-  const [most = []] = found.sort((one, other) => other.length - one.length);
-  const isOther = ({ name, amounts }: Column): boolean =>
-    !(amounts !== undefined && says(name, "price", "inAll")) && !namesCount(name);
-  const names = most.filter(isOther).map(({ name }) => name);
-  return names.length > 1 ? names : [];
+  const [most = []] = likely.sort((one, other) => other.length - one.length);
+  return { sure: filledAs(new Set(own)), likely: most.length > 1 ? most : [] };
 }
 
 export const hasColumn = ({ header, lists = [] }: Evidence, name: string): boolean =>

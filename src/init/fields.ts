@@ -9,7 +9,7 @@ import { priceLines } from "./price-rules.ts";
 import type { Roles } from "./roles.ts";
 import { fieldsTaken, isOfEvents } from "./row-action.ts";
 import { knownTicket, soldTicket } from "./ticket-rules.ts";
-import { isTimeField, type OrderTime, orderTimeLines, timeRule, whichOf } from "./time-rules.ts";
+import { isTimeField, type MayHoldTime, orderTimeLines, timeLines, timeRule } from "./time-rules.ts";
 import { alsoText, ask, differText, inner, type Line, perhaps, rowsText } from "./yaml.ts";
 
 /** What the rules of an action are made from. */
@@ -18,10 +18,10 @@ export interface View {
   readonly action: ActionName;
   /** Columns named like fields, by the fields, where they give all that the action needs. */
   readonly named: ReadonlyMap<string, Column>;
-  readonly time: OrderTime;
+  readonly time: MayHoldTime;
 }
 
-const isSale = ({ action }: View): boolean => action === "soldTicket";
+const isSale = ({ action }: Pick<View, "action">): boolean => action === "soldTicket";
 
 /** By field; the lists below say for which action, and in which order they are written. */
 const RULES = {
@@ -42,15 +42,8 @@ const RULES = {
     const also = isSale(view) ? "; or remove newEvent, if the events are registered elsewhere" : "";
     return [{ key, value: ask(`${asked}${also}`) }];
   },
-  startTime(view) {
-    const key = "startTime";
-    const [start] = timesOfEvents(view, key);
-    if (start !== undefined) return [timeRule(start, view.roles, key)];
-    const columns = mayBeStarts(view);
-    if (columns.length === 0) return [];
-    return whichOf(key, columns, "the event's start", "no column has such a name", view.roles);
-  },
-  endTime: (view) => timesOfEvents(view, "endTime").map((end) => timeRule(end, view.roles, "endTime")),
+  startTime: (view) => timeLines("startTime", startOf(view), "the event's start", view.roles),
+  endTime: (view) => timeLines("endTime", endOf(view), "the event's end", view.roles),
   /** Of an update they are what changes. */
   metadataAttributes: () => {
     const asked = "a map from names to columns, as in docs/mapping.md; or write imageUrl or mediaUrl instead";
@@ -176,24 +169,24 @@ function startWithin(id: Column, { all, rows }: Roles): Column | undefined {
 }
 
 /** Of sales, a column that may be the event's id is no time. */
-const timesOfEvents = (view: View, key: "startTime" | "endTime"): readonly Column[] => {
-  const { find } = view.roles;
-  return find(key).filter((column, at) => at === 0 && !(isSale(view) && find("eventId").includes(column)));
-};
+function namedTime({ action, roles: { find } }: View, key: "startTime" | "endTime"): readonly Column[] {
+  const [first] = find(key);
+  return first === undefined || (isSale({ action }) && find("eventId").includes(first)) ? [] : [first];
+}
 
-/** What may be the start in a list of events where no column is named like one. */
-function mayBeStarts(view: View): readonly Column[] {
-  if (!isOfEvents(view.action) || view.named.has("startTime")) return [];
-  const others = [...timesOfEvents(view, "endTime"), ...view.named.values()];
-  return view.roles.all.filter(
+const endOf = (view: View): MayHoldTime => ({ columns: namedTime(view, "endTime") });
+
+/** In a list of events any time may be the start, where no column is named like one. */
+function startOf(view: View): MayHoldTime {
+  const named = namedTime(view, "startTime");
+  if (named.length > 0 || !isOfEvents(view.action) || view.named.has("startTime")) return { columns: named };
+  const others = [...endOf(view).columns, ...view.named.values()];
+  const columns = view.roles.all.filter(
     (column) =>
       column.mayBeTime && column.times?.kind !== "clock" && !isIdName(column.name) && !others.includes(column),
   );
+  return { columns, doubt: "no column has such a name" };
 }
 
 /** Columns with times of an event. */
-export const eventTimes = (view: View): readonly Column[] => [
-  ...timesOfEvents(view, "startTime"),
-  ...timesOfEvents(view, "endTime"),
-  ...(timesOfEvents(view, "startTime").length === 0 ? mayBeStarts(view) : []),
-];
+export const eventTimes = (view: View): readonly Column[] => [...startOf(view).columns, ...endOf(view).columns];

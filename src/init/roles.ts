@@ -105,44 +105,24 @@ function ticketsIn({ all, rows, items, shared, refund }: Found, named: readonly 
   return { different, repeated: own.find((column) => isSure(column) && column.distinct * 2 > column.filled) };
 }
 
-/** By their names or their texts; else the one that divides the price, or several of a kind of ticket each. Of JSON, those of an item. */
-function countsIn(roles: Roles): readonly Column[] {
-  const { all, quantities, items, one } = roles;
+/**
+ * By their names or their texts; else, where rows are known by nothing but their order, whatever is a small number and may
+ * not be money. Of JSON, those of an item.
+ */
+function countsIn({ all, prices, quantities, items, one, ticket, rows }: Roles): readonly Column[] {
   if (one !== undefined) return [];
   const said = all.filter((column) => quantities.includes(column) || column.saysSeveral);
-  const divider = said.length > 0 ? undefined : dividesPrice(roles);
-  const counts = said.length > 0 ? said : divider === undefined ? countsOfKinds(roles) : [divider];
+  const isOrder = rows.length > 1 && ticket !== undefined && isOrderName(ticket.name);
+  const mayCount = ({ name, isCount }: Column): boolean => isCount && !isIdName(name) && !says(name, ...MONEY);
+  const counts =
+    said.length > 0 || !isOrder ? said : all.filter((column) => mayCount(column) && !prices.includes(column));
   return counts.filter((column) => items === undefined || isOfItem(column));
 }
+
+const MONEY = ["price", "inAll", "surcharge", "cents", "minorUnits"] as const;
 
 const isOfItem = ({ name }: Column): boolean => name.startsWith("item.");
 
 /** The number of tickets that a cell says; 0 where it says none. */
 export const countIn = (cells: readonly string[], column: Column): number =>
   Number(/\d+/.exec(textIn(cells, column))?.[0] ?? 0);
-
-/** Two or more columns of small numbers, with a 0 in some row, of which every row has one: `Standing` 2, `Balcony` 0. */
-function countsOfKinds({ all, rows, ticket }: Roles): readonly Column[] {
-  const counts = all.filter(
-    (column) => column.isNumber && column !== ticket && column.values.has("0") && !isIdName(column.name),
-  );
-  const totals = rows.map((cells) => counts.reduce((sum, column) => sum + countIn(cells, column), 0));
-  return counts.length > 1 && Math.min(...totals) > 0 && Math.max(...totals) > 1 ? counts : [];
-}
-
-/** A column of small whole numbers that divides different amounts to the same price: 60.00 by 3, 40.00 by 2. */
-function dividesPrice({ all, rows, prices: [price] }: Roles): Column | undefined {
-  const read = price?.amounts?.readings[0].read;
-  if (price === undefined || read === undefined) return undefined;
-  return all.find((column) => {
-    if (!column.isCount || column === price || isIdName(column.name)) return false;
-    const pairs = rows.map((cells) => [Number(read(textIn(cells, price))), Number(textIn(cells, column))] as const);
-    const filled = pairs.filter(([amount, count]) => amount > 0 && count > 0);
-    const units = new Set(filled.map(([amount, count]) => (amount / count).toFixed(4)));
-    return (
-      new Set(filled.map(([, count]) => count)).size > 1 &&
-      filled.length >= 3 &&
-      units.size * 2 <= new Set(filled.map(([amount]) => amount)).size
-    );
-  });
-}

@@ -74,10 +74,9 @@ export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
   return [{ key: "each", value: { count: back === undefined ? inner(counted) : ask(asked) }, note }];
 }
 
-function eachAsked({ counts, quantities }: Roles): readonly Entry[] {
+function eachAsked({ counts }: Roles): readonly Entry[] {
   if (counts.length === 0) return [];
-  const isByPrice = counts.length === 1 && counts[0]?.isNumber === true && quantities.length === 0;
-  const names = `${counts.map(inner).join(" and ")}${isByPrice ? ", by which the price is the same in more rows" : ""}`;
+  const names = counts.map(inner).join(" and ");
   const how =
     counts.length > 1
       ? "give each its own action, with its count and price, and {n} in its ticketId"

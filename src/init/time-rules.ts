@@ -30,8 +30,8 @@ const HAPPENINGS: Readonly<Partial<Record<ActionName, readonly [TimeKind, string
 
 const happening = (action: ActionName): string => HAPPENINGS[action]?.[1] ?? "the action";
 
-/** Columns that may hold the time of an action: the first of them does, unless there is a doubt; then the user chooses. */
-export interface OrderTime {
+/** Columns that may hold a time: the first of them does, unless there is a doubt; then the user chooses. */
+export interface MayHoldTime {
   readonly columns: readonly Column[];
   readonly doubt?: string | undefined;
 }
@@ -39,11 +39,11 @@ export interface OrderTime {
 /** From this many rows on it is strange that all have the same time, whatever the column is called. */
 const MANY_ROWS = 10;
 
-export function orderTimeOf(action: ActionName, roles: Roles): OrderTime {
+export function orderTimeOf(action: ActionName, roles: Roles): MayHoldTime {
   const { all, rows } = roles;
   const of = (kind: TimeKind | undefined): readonly Column[] =>
     surestFirst(all.filter((column) => column.mayBeTime && column.timeKind === kind));
-  const sameIn = (columns: readonly Column[], leastRows: number): OrderTime => {
+  const sameIn = (columns: readonly Column[], leastRows: number): MayHoldTime => {
     const same = rows.length < leastRows ? undefined : sameEverywhere(columns[0], roles);
     return { columns, doubt: same && `it is the same in ${same}` };
   };
@@ -91,12 +91,23 @@ function sameEverywhere(column: Column | undefined, { all, rows, find }: Roles):
   return isOfEvent ? "all rows of an event" : undefined;
 }
 
-export function orderTimeLines({ columns, doubt }: OrderTime, action: ActionName, roles: Roles): readonly Line[] {
-  const [first, ...more] = columns;
-  if (first === undefined) return [noOrderTime(action, roles)];
-  if (doubt !== undefined) return whichOf("orderTime", columns, `the time of ${happening(action)}`, doubt, roles);
-  const rule = timeRule(first, roles);
-  return [{ ...rule, note: rule.note && `${rule.note}${alsoText(more)}` }];
+export function orderTimeLines(time: MayHoldTime, action: ActionName, roles: Roles): readonly Line[] {
+  if (time.columns.length === 0) return [noOrderTime(action, roles)];
+  return timeLines("orderTime", time, `the time of ${happening(action)}`, roles);
+}
+
+/** The rule by the first of the columns; or asks which of them it is. */
+export function timeLines(
+  key: TimeField,
+  { columns, doubt }: MayHoldTime,
+  what: string,
+  evidence: Evidence,
+): readonly Line[] {
+  const [rule, ...others] = columns.map((column) => timeRule(column, evidence, key));
+  if (rule === undefined) return [];
+  if (doubt === undefined) return [{ ...rule, note: rule.note && `${rule.note}${alsoText(columns.slice(1))}` }];
+  const question = `one of the next lines, without its #, where it is ${what}; else remove this line`;
+  return oneOf(key, question, doubt, [rule, ...others]);
 }
 
 /** That no column may hold it. */
@@ -107,19 +118,6 @@ function noOrderTime(action: ActionName, { all }: Roles): Comment {
       ? "no column looks like a time"
       : `no column is named like the time of ${happening(action)} (${namesText(others)}: of something else)`;
   return { comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` };
-}
-
-/** Asks which of the columns it is. */
-export function whichOf(
-  key: TimeField,
-  columns: readonly Column[],
-  what: string,
-  doubt: string,
-  evidence: Evidence,
-): readonly Line[] {
-  const question = `one of the next lines, without its #, where it is ${what}; else remove this line`;
-  const ways = columns.map((column) => timeRule(column, evidence, key));
-  return oneOf(key, question, doubt, ways);
 }
 
 /** The rule for a time, with the reason for it. A column named like its field whose times are read as they are needs none. */

@@ -4,6 +4,7 @@ import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../ac
 import { FIELD_NAMES } from "../actions/fields.ts";
 import { showRejects } from "../read/rejects-columns.ts";
 import { compileEach, type Each } from "./each.ts";
+import { compileExpect, compileSkip, type Expectation, type Skip } from "./expect.ts";
 import { compileFieldRule, type FieldContext, type FieldRule } from "./field-rules.ts";
 import type { NamedFile } from "./file-name.ts";
 import { JsonKeys } from "./json-rows.ts";
@@ -15,19 +16,8 @@ import type { Names, Read } from "./scope.ts";
 import type { ActionConfig, EachConfig, SourceAction, SourceConfig } from "./source.ts";
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled, templatesOf } from "./template.ts";
-import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
-import {
-  compileExpect,
-  compileSkip,
-  compileWhen,
-  type Expectation,
-  type Looked,
-  ownerOf,
-  type Skip,
-  uniqueLooks,
-  type When,
-  watchedColumns,
-} from "./when.ts";
+import { ValueWatch, type WatchedColumn, watchedColumns } from "./value-watch.ts";
+import { compileWhen, type Looked, ownerOf, uniqueLooks, type When } from "./when.ts";
 
 /** Everything that a source is compiled from, as plain data. */
 export interface SourceSettings {

@@ -7,6 +7,7 @@ import type { Row } from "../read/row.ts";
 import type { MappingRule } from "../rules.ts";
 import type { Each } from "./each.ts";
 import { Events } from "./events.ts";
+import type { Expectation } from "./expect.ts";
 import { withExactNumbers } from "./json-rows.ts";
 import { isOnlyItem, type Mapped, type Mapper, mapItem, type Understanding } from "./mapper.ts";
 import { publicName } from "./named-columns.ts";
@@ -14,7 +15,7 @@ import { type ActionRules, compileSource, type Program, type SourceSettings } fr
 import { Scope } from "./scope.ts";
 import { unguarded } from "./table-columns.ts";
 import { refuseTotals } from "./totals.ts";
-import { type Expectation, labelled, reasonOfLooks } from "./when.ts";
+import { labelled, reasonOfLooks } from "./when.ts";
 
 export class SourceMapper implements Mapper {
   readonly #settings: SourceSettings;

@@ -5,8 +5,10 @@ import type { FileProblem } from "../actions/problem.ts";
 import { lineText } from "../read/file-names.ts";
 import type { MappingRule } from "../rules.ts";
 import { andMore, cleanText, quoted } from "../text.ts";
+import type { Expectation, Skip } from "./expect.ts";
 import { digestHex } from "./row-digest.ts";
 import type { Read, Scope } from "./scope.ts";
+import { headsIn, type Looked, type Naming } from "./when.ts";
 
 /** A column whose values decide, and what the source says about them. */
 export interface WatchedColumn {
@@ -23,6 +25,40 @@ export interface WatchedColumn {
   /** What an action's own `each` repeats by, of whose items it is. */
   readonly ownEach?: string;
 }
+
+/**
+ * The columns that conditions compare or `skip` names, whatever gives them: the file, a lookup, an item of `each`.
+ *
+ * @param expectations - name values of them.
+ */
+export function watchedColumns(
+  looked: readonly Looked[],
+  lookups: Iterable<string>,
+  skips: readonly Skip[] = [],
+  expectations: readonly Expectation[] = [],
+): readonly WatchedColumn[] {
+  const added = new Set(["n", "item", "outer", ...lookups]);
+  const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
+  const looks = looked.filter(({ label }) => compared.has(label));
+  const columns = Map.groupBy<string, Naming>([...looks, ...skips], ({ label }) => plainName(label));
+  return [...columns].flatMap(([label, naming]) => {
+    const [first] = naming;
+    if (first === undefined) return [];
+    const ofColumn = looks.filter((look) => plainName(look.label) === label);
+    const all = [...naming, ...expectations.filter((each) => plainName(each.label) === label)];
+    return {
+      label,
+      read: first.cell,
+      named: new Set(all.flatMap(({ named }) => named)),
+      takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
+      isTested: ofColumn.some(({ takesOthers }) => !takesOthers),
+      isOfItem: headsIn(first.label).some((head) => added.has(head)),
+    };
+  });
+}
+
+/** `{Status}` is the column `Status`. */
+const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.trim() ?? label;
 
 /** The rows that hold a value which is named nowhere. */
 interface Strange {

@@ -5,12 +5,11 @@ import { cleanText } from "../text.ts";
 import { amountsIn } from "./likely-formats.ts";
 import type { RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./scope.ts";
-import { type Condition, type ConditionMap, isList, type SourceConfig, type WhenConfig } from "./source.ts";
-import { compileColumn, compileTemplate, constantOf, namesIn } from "./template.ts";
-import type { WatchedColumn } from "./value-watch.ts";
+import { type Condition, type ConditionMap, isList, type WhenConfig } from "./source.ts";
+import { compileColumn, namesIn } from "./template.ts";
 
 /** A column of which something is said, and the values that are named. */
-interface Naming {
+export interface Naming {
   readonly label: string;
   /** The item is that of the inner `each`, where one stands inside another. */
   readonly of: "row" | "item" | "outer";
@@ -60,7 +59,7 @@ export function ownerOf(label: string): Naming["of"] {
   return (["item", "outer"] as const).find((head) => heads.includes(head)) ?? "row";
 }
 
-const headsIn = (label: string): readonly string[] => namesIn(label, []).map((name) => name.split(".")[0] ?? "");
+export const headsIn = (label: string): readonly string[] => namesIn(label, []).map((name) => name.split(".")[0] ?? "");
 
 type Test = Omit<Looked, "label" | "of" | "cell" | "read"> & { readonly read?: Read };
 
@@ -105,7 +104,7 @@ function compared(label: string, cell: Read, word: "below" | "above", than: stri
   };
 }
 
-const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
+export const textsOf = (values: string | readonly string[]): ReadonlySet<string> =>
   new Set([values].flat().map((text) => text.trim()));
 
 /** What the conditions of actions look at, each column once. */
@@ -134,77 +133,3 @@ export const labelled = (label: string, text: string): string =>
 
 /** What is shown as it is. */
 const PLAIN = /^[ -~]{1,40}$/;
-
-/** What a source says of the values of columns: `expect`, `skip`, and those that its conditions name. */
-
-export interface Expectation extends Naming {
-  readonly allowed: (scope: Scope) => ReadonlySet<string>;
-}
-
-export interface Skip extends Naming {
-  readonly values: ReadonlySet<string>;
-}
-
-/** @param path of `expect`. */
-export function compileExpect({ expect = {} }: SourceConfig, names: Names, path: RulePath): readonly Expectation[] {
-  return Object.entries(expect).map(([label, expected]) => ({
-    label,
-    of: ownerOf(label),
-    cell: compileColumn(label, names, [...path, label]),
-    named: [...textsOf(expected)],
-    allowed: allowedOf([expected].flat(), names, [...path, label]),
-  }));
-}
-
-/** The texts that a column may have; templates among them are filled in from the row. */
-function allowedOf(expected: readonly string[], names: Names, path: RulePath): Expectation["allowed"] {
-  const constants = expected.map((text) => (/[{}]/.test(text) ? constantOf(text, path) : text.trim()));
-  const fixed = new Set(constants.filter((text) => text !== undefined));
-  const templates = expected
-    .filter((_text, at) => constants[at] === undefined)
-    .map((text) => compileTemplate(text, names, path, "any column is"));
-  if (templates.length === 0) return () => fixed;
-  // A template that can't be filled in allows nothing, not even an empty cell.
-  return (scope) => new Set([...fixed, ...templates.map((read) => read(scope)).filter((text) => text !== "")]);
-}
-
-/** @param path of `skip`. */
-export const compileSkip = ({ skip = {} }: SourceConfig, names: Names, path: RulePath): readonly Skip[] =>
-  Object.entries(skip).map(([label, texts]) => {
-    const values = textsOf(texts);
-    return { label, of: "row", cell: compileColumn(label, names, [...path, label]), named: [...values], values };
-  });
-
-/**
- * The columns that conditions compare or `skip` names, whatever gives them: the file, a lookup, an item of `each`.
- *
- * @param expectations - name values of them.
- */
-export function watchedColumns(
-  looked: readonly Looked[],
-  lookups: Iterable<string>,
-  skips: readonly Skip[] = [],
-  expectations: readonly Expectation[] = [],
-): readonly WatchedColumn[] {
-  const added = new Set(["n", "item", "outer", ...lookups]);
-  const compared = new Set(looked.filter(({ presenceOnly }) => !presenceOnly).map(({ label }) => label));
-  const looks = looked.filter(({ label }) => compared.has(label));
-  const columns = Map.groupBy<string, Naming>([...looks, ...skips], ({ label }) => plainName(label));
-  return [...columns].flatMap(([label, naming]) => {
-    const [first] = naming;
-    if (first === undefined) return [];
-    const ofColumn = looks.filter((look) => plainName(look.label) === label);
-    const all = [...naming, ...expectations.filter((each) => plainName(each.label) === label)];
-    return {
-      label,
-      read: first.cell,
-      named: new Set(all.flatMap(({ named }) => named)),
-      takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
-      isTested: ofColumn.some(({ takesOthers }) => !takesOthers),
-      isOfItem: headsIn(first.label).some((head) => added.has(head)),
-    };
-  });
-}
-
-/** `{Status}` is the column `Status`. */
-const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.trim() ?? label;
