@@ -8,7 +8,7 @@ import type { Summary } from "../run/summary.ts";
 import { andMore, cleanText, count, number, quoted } from "../text.ts";
 import type { Context } from "./context.ts";
 import { describeBack, describeRows } from "./describe.ts";
-import { sayProblems, saySkipped } from "./problems.ts";
+import { type ProblemOptions, sayProblems, saySkipped } from "./problems.ts";
 import type { Messages, Reporter } from "./reporter.ts";
 
 /** Marks of what earlier runs have shown of an input. Without any, all of it is shown. */
@@ -95,24 +95,28 @@ function listOf(names: readonly string[]): string {
   return clean.join(" · ") + andMore(names.length - clean.length);
 }
 
-/** What was found in the input: problems, skipped rows, and what waits for other runs. */
+/** What was found in the input that a stream has checked. */
 export function sayChecked(
   checked: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  const { plan, shown } = checked;
   trace.checked = checked;
-  sayProblems(reporter, checked, {
-    ...{ verbose, before: shown },
+  sayFindings(reporter, checked, {
+    ...{ verbose, before: checked.shown },
     // Remembered when the command ends.
     note: (digest) => trace.reported.push(digest),
   });
-  saySkipped(reporter, plan);
-  sayPending(reporter, plan);
+}
+
+/** Problems, rows that give no action, and actions that wait. */
+export function sayFindings(messages: Messages, checked: CheckedInput, options: ProblemOptions): void {
+  sayProblems(messages, checked, options);
+  saySkipped(messages, checked.plan);
+  sayPending(messages, checked.plan);
 }
 
 /** Actions that wait for another run: it may have sent them, or what they depend on. */
-export function sayPending({ warn }: Messages, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
+function sayPending({ warn }: Messages, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
       `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"} for run ${run}, which is not finished and contains ${actions === 1 ? "it, or what it depends" : "them, or what they depend"} on.`,

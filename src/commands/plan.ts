@@ -11,10 +11,9 @@ import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";
 import type { Context, Given, InputOptions } from "./context.ts";
 import { describeBack, describeRows } from "./describe.ts";
-import { sayPending } from "./input-words.ts";
+import { sayFindings } from "./input-words.ts";
 import { columnsOf } from "./layout.ts";
 import { createPreview, describePreview, type PreviewDocument } from "./preview.ts";
-import { sayProblems, saySkipped } from "./problems.ts";
 import { checkInput } from "./validate.ts";
 
 /** `output`: without it, or `-`, the actions go to standard output. `preview`: then they are written only to a file. */
@@ -44,9 +43,7 @@ export async function plan(options: PlanOptions, context: Context): Promise<numb
   // Programs read either the actions or the document from standard output.
   const writesActions = !json && previewed === undefined && target === undefined;
   const messages = json || writesActions ? reporter : reporter.found;
-  sayProblems(messages, checked, { verbose });
-  saySkipped(messages, plan);
-  sayPending(messages, plan);
+  sayFindings(messages, checked, { verbose });
   if (plan.isRefused) {
     reporter.error(`${describePlan(plan)} Nothing was written.`);
     return EXIT_CODES["input-invalid"];

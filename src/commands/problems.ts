@@ -30,7 +30,7 @@ export const shownIf = (namesPerson: boolean, value: string, verbose: boolean): 
 
 type Found = Pick<CheckedInput, "plan" | "problems" | "decidedAt" | "namesPerson">;
 
-interface ProblemOptions {
+export interface ProblemOptions {
   readonly verbose: boolean;
   /** Marks of warnings that an earlier run has shown; without it all are new. */
   readonly before?: ReadonlySet<string> | undefined;

@@ -25,23 +25,21 @@ type ResultsOptions = Options<"run" | "all" | "output" | "report">;
 
 /** Writes the promises of a run again, from the ledger, in any format. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
-  const { report, output } = options;
-  if (report !== undefined) await reportRun(report, options, context);
-  return report !== undefined && output === undefined ? EXIT_CODES.ok : writePromises(options, context);
-}
-
-async function reportRun(file: string, options: ResultsOptions, context: Context): Promise<void> {
-  const { reportPath } = await import("../write/report/page.ts");
-  const { writeRunReport } = await import("./report.ts");
-  const path = await reportPath(context, file, { output: options.output, isToSend: false });
+  const { report, output, run } = options;
   const { environment } = await openSettings(context, options, "any");
-  await writeRunReport(path, options.run, environment, context);
+  if (report !== undefined) {
+    const { reportPath } = await import("../write/report/page.ts");
+    const { writeRunReport } = await import("./report.ts");
+    const path = await reportPath(context, report, { output, isToSend: false });
+    await writeRunReport(path, run, environment, context);
+    if (output === undefined) return EXIT_CODES.ok;
+  }
+  return writePromises(environment, options, context);
 }
 
-async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
+async function writePromises(environment: Environment, options: ResultsOptions, context: Context): Promise<number> {
   const { all, run: id, output } = options;
   const { reporter, cwd, stdout } = context;
-  const { environment } = await openSettings(context, options, "any");
   const { safeCsv } = environment;
   await using ledger = await knownLedgerOf(environment, cwd);
   const problem = await lostRunsOf(environment, ledger, cwd);

@@ -9,7 +9,7 @@ import { count } from "../text.ts";
 import type { Context, InputOptions } from "./context.ts";
 import { runContextOf } from "./core.ts";
 import { describeRows } from "./describe.ts";
-import { sayProblems, saySkipped } from "./problems.ts";
+import { sayFindings } from "./input-words.ts";
 
 export async function validate(options: InputOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
@@ -17,8 +17,7 @@ export async function validate(options: InputOptions, context: Context): Promise
   const { plan, problems } = checked;
   if (options.json) reporter.document(toDocument(checked));
   const messages = options.json ? reporter : reporter.found;
-  sayProblems(messages, checked, { verbose });
-  saySkipped(messages, plan);
+  sayFindings(messages, checked, { verbose });
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;
   if (problems.errors > 0) {
     reporter.error(found);

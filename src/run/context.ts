@@ -8,7 +8,6 @@ import type { LockHolder, RunCounts } from "../ledger/ledger.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
 import type { UnderstoodInput } from "../plan/rows.ts";
-import type { InputFile } from "../read/input-file.ts";
 import type { SendEvent, Wait } from "../send/send.ts";
 import type { OutputEvent } from "../write/promise-file.ts";
 import type { RunEnd } from "./summary.ts";
@@ -55,7 +54,6 @@ export interface WorkUnderWay {
 
 /** Disposing of it removes the plan's file. */
 export interface CheckedInput extends Disposable {
-  readonly files: readonly InputFile[];
   readonly plan: Plan;
   readonly problems: Problems;
   readonly understood: readonly UnderstoodInput[];

@@ -59,7 +59,7 @@ type StreamEnding =
   | { readonly kind: "adopted"; readonly actions: number }
   /** `ahead`: open runs that come first. */
   | { readonly kind: "published"; readonly chunks: number; readonly ahead: number }
-  | { readonly kind: "sent"; readonly end: RunEnd };
+  | { readonly kind: "sent" };
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
 export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
@@ -125,8 +125,8 @@ async function streamInput(
   if (!publishes) await opened.key();
   const run = await enterRun(context, opened, options, checked, output);
   if (publishes) return await endPublished(checked, opened, run);
-  const end = await carryOut(context, opened, run, "new");
-  return { summary: end.summary, ending: { kind: "sent", end } };
+  const { summary } = await carryOut(context, opened, run, "new");
+  return { summary, ending: { kind: "sent" } };
 }
 
 async function refuseReadOnlyFolder(cwd: string): Promise<void> {

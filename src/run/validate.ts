@@ -84,7 +84,7 @@ export async function checkInput(
   const { kept } = problems;
   const shown = (await ledger?.reported(kept.flatMap(({ mark }) => mark ?? []))) ?? new Set();
   return {
-    ...{ files, plan, problems, understood, shown },
+    ...{ plan, problems, understood, shown },
     isNews: kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !shown.has(mark))),
     decidedAt: decidingPlaces(config, understood, cwd),
     namesPerson: namingPersons(config, understood),
