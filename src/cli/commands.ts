@@ -205,13 +205,15 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("output", "-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)"),
       flag("output", "--report <file>", `${REPORT.description}; then promises are written only with --output`),
       flag("input", "--import <files...>", "refill a lost or restored ledger from promises files").conflicts([
-        ...["output", "report", "follow"],
+        "output",
+        "report",
+        "follow",
       ]),
       flag(
         "sending",
         "--follow",
         "keep writing promises and rejects of what workers send, until no run is open",
-      ).conflicts([...["output", "report"]]),
+      ).conflicts(["output", "report"]),
       WAIT_LOCK,
     ),
     onlyBeside: { json: ["follow"], waitLock: ["import"] },
