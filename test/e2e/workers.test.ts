@@ -359,6 +359,33 @@ test(named("stream sends what no worker sends, waits for the rest and writes the
   expect(promises.length).toBe(200);
 });
 
+test(named("a run that a person stops while it is sent waits until it is resumed, for workers too"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10, timeout: "1m" });
+  const { service, tickets, run, startWorker } = rig;
+  let resuming: ChildProcess | undefined;
+  service.behave({
+    answer: () => {
+      resuming?.kill("SIGINT");
+      return undefined;
+    },
+  });
+  const stopped = await tickets(["resume", run, ...ENV], {
+    onSpawn: (child) => {
+      resuming = child;
+    },
+  });
+  expect(stopped.exitCode, stopped.stderr).toBe(130);
+  const sent = service.requests.length;
+  expect(sent).toBeLessThanOrEqual(2);
+  const worker = await startWorker("--lanes", "2").ended;
+  expect(worker.exitCode, worker.stderr).toBe(8);
+  expect(worker.stderr).toContain("was stopped by a person");
+  expect(service.requests.length).toBe(sent);
+  resuming = undefined;
+  expect((await tickets(["resume", run, ...ENV])).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
 test(named("a run that is closed waits for what is on its way, and is left alone by workers"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
   const { service, startWorker, tickets, run, server, schema } = rig;
