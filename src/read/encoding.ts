@@ -152,12 +152,8 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
     return new Failure("input-invalid", `${name} is a rejects file and ${wrong}`, {
       hint: "Rejects are UTF-8, whatever the encoding of their source. Save the file as UTF-8.",
     });
-  const utf16 = offset === 0 ? bomEncoding(bytes) : undefined;
   return new Failure("usage", `${name} is ${wrong}`, {
-    hint:
-      utf16 === undefined || utf16 === "utf-8"
-        ? `Save it as UTF-8, or use --encoding to name the one that reads right:${readings(bytes, at)}`
-        : `It is UTF-16: add --encoding ${utf16}, or save it as UTF-8.`,
+    hint: `Save it as UTF-8, or use --encoding to name the one that reads right:${readings(bytes, at)}`,
   });
 }
 

@@ -17,7 +17,6 @@ export interface InputFile {
   /** `detect`: standard input without `--format`; its first character decides when it is opened. */
   readonly format: InputFormat | "detect";
   readonly compression: Compression | "none";
-  readonly fromGlob: boolean;
   /** Its first line shows columns of rejects: it is a rejects file, whatever it is called. */
   readonly isRejects?: boolean;
 }

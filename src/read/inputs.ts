@@ -1,4 +1,4 @@
-import type { Dirent, readdir as readDirectory } from "node:fs";
+import type { BigIntStats, Dirent, readdir as readDirectory } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { glob, isDynamicPattern } from "tinyglobby";
@@ -45,15 +45,19 @@ export async function resolveInputs(
   const apart = keepRejectsApart();
   for (const pattern of patterns) {
     for (const name of await namesOf(pattern, cwd, options)) {
-      const identity = await identityOf(name, cwd);
+      const isFromGlob = name !== pattern;
+      const found = name === "-" ? undefined : await statOf(name, cwd, isFromGlob);
+      /** The same for all names of one file, links included. */
+      const identity = found === undefined ? name : `${found.dev}:${found.ino}`;
       const earlier = namedBy.get(identity);
       if (earlier !== undefined) {
         const twice = earlier === pattern ? "" : ` (by ${cleanText(earlier, 100)} and by ${cleanText(pattern, 100)})`;
         throw new Failure("usage", `${shownName({ name })} was given twice${twice}.`, { hint: "Name each file once." });
       }
       namedBy.set(identity, pattern);
-      const input = toInputFile(name, cwd, name !== pattern, inputFormat);
-      const isRejects = await refuseOwnOutput(input);
+      const input = toInputFile(name, cwd, inputFormat);
+      // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
+      const isRejects = found?.isFile() === true ? await refuseOwnOutput(input, isFromGlob) : undefined;
       if (isRejects !== undefined) apart.see(input, isRejects);
       inputs.push(isRejects === true ? { ...input, isRejects } : input);
     }
@@ -81,27 +85,15 @@ async function namesOf(pattern: string, cwd: string, { signal }: ResolveOptions)
     throw new Failure("usage", `No file matches ${cleanText(pattern, 300)}.`, {
       hint: "A relative pattern begins in the folder that the command runs in.",
     });
-  for (const name of files) await refusePipe(name, cwd);
   // Runs of digits compare as numbers, so that updates-8.csv comes before updates-10.csv.
   const { compare } = new Intl.Collator("en", { numeric: true });
   return files.toSorted((a, b) => compare(a, b) || (a < b ? -1 : 1));
 }
 
-/** A pipe that a glob finds may have no writer; reading it would wait forever. */
-async function refusePipe(name: string, cwd: string): Promise<void> {
-  const found = await stat(resolve(cwd, name)).catch(() => undefined);
-  if (found === undefined || found.isFile()) return;
-  throw new Failure(
-    "usage",
-    `${shownName({ name })} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob must not match it.`,
-    { hint: "Name it by itself, or narrow the glob." },
-  );
-}
-
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
 
-function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: InputFormat | undefined): InputFile {
-  if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none", fromGlob };
+function toInputFile(name: string, cwd: string, inputFormat: InputFormat | undefined): InputFile {
+  if (name === "-") return { path: "-", name, format: inputFormat ?? "detect", compression: "none" };
   const extension = /\.([^.]+)$/.exec(unpackedName(basename(name)))?.[1]?.toLowerCase() ?? "";
   const format = inputFormat ?? FORMAT_OF_ENDING.get(extension);
   if (format === undefined && ARCHIVES.includes(extension))
@@ -112,22 +104,26 @@ function toInputFile(name: string, cwd: string, fromGlob: boolean, inputFormat: 
     throw new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
       hint: `Save a workbook as "CSV UTF-8". Else name the format with --format (${INPUT_FORMATS.join(", ")}), or end the name in ${Array.from(FORMAT_OF_ENDING.keys(), (ending) => `.${ending}`).join(", ")}.`,
     });
-  return { path: resolve(cwd, name), name, format, compression: compressionOf(name) ?? "none", fromGlob };
+  return { path: resolve(cwd, name), name, format, compression: compressionOf(name) ?? "none" };
 }
 
-/** The same for all names of one file, links included. Throws when the name is not a file's. */
-async function identityOf(name: string, cwd: string): Promise<string> {
-  if (name === "-") return name;
-  try {
-    const found = await stat(resolve(cwd, name), { bigint: true });
-    if (found.isDirectory())
-      throw new Failure("usage", `${shownName({ name })} is a directory, not a file.`, {
-        hint: `Name the files in it, such as "${shownName({ name }).replace(/\/+$/, "")}/*.csv".`,
-      });
-    return `${found.dev}:${found.ino}`;
-  } catch (cause) {
-    throw cause instanceof Failure ? cause : fileFailure({ name }, cause);
-  }
+/** Throws when the name is not that of a file, or of a pipe that a glob found: it may have no writer, so that reading it never ends. */
+async function statOf(name: string, cwd: string, isFromGlob: boolean): Promise<BigIntStats> {
+  const found = await stat(resolve(cwd, name), { bigint: true }).catch((cause) => {
+    throw fileFailure({ name }, cause);
+  });
+  const shown = shownName({ name });
+  if (found.isDirectory())
+    throw new Failure("usage", `${shown} is a directory, not a file.`, {
+      hint: `Name the files in it, such as "${shown.replace(/\/+$/, "")}/*.csv".`,
+    });
+  if (isFromGlob && !found.isFile())
+    throw new Failure(
+      "usage",
+      `${shown} is a ${found.isFIFO() ? "named pipe" : "socket or device"}; a glob must not match it.`,
+      { hint: "Name it by itself, or narrow the glob." },
+    );
+  return found;
 }
 
 const PROMISES_KEYS = ["environment", "run", "seq"] as const;
@@ -135,23 +131,21 @@ const PROMISES_KEYS = ["environment", "run", "seq"] as const;
 /**
  * Throws when the first line shows that `tickets` wrote the file: promises always, rejects when a glob found them.
  *
- * @returns whether the file holds rejects; undefined for what can't be looked into before it is read.
+ * @returns whether the file holds rejects; undefined where its first line shows nothing.
  */
-async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
-  // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
-  if (input.format === "detect" || input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
+async function refuseOwnOutput(input: InputFile, isFromGlob: boolean): Promise<boolean | undefined> {
   const names = firstNames(await beginningOf(input));
   const isPromises =
     PROMISES_KEYS.every((key) => names.includes(key)) && (names.includes("actionPromise") || names.includes("status"));
   if (isPromises) {
     throw new Failure("usage", `${shownName(input)} is a promises file that tickets wrote, not an input.`, {
-      hint: input.fromGlob
+      hint: isFromGlob
         ? "Narrow the glob, or write results to another directory with --output."
         : "Name the file it was made from.",
     });
   }
   const isRejects = showRejects(names);
-  if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob must not match it");
+  if (isRejects && isFromGlob) throw refuseRejects(input, "a glob must not match it");
   return names.some((name) => name !== "") ? isRejects : undefined;
 }
 

@@ -29,7 +29,7 @@ beforeEach(() => {
 async function readActions(name: string, format: InputFormat, text: string): Promise<readonly Action[]> {
   const path = join(folder, name);
   writeFileSync(path, text);
-  await using input = await openInput({ path, name, format, compression: "none", fromGlob: false });
+  await using input = await openInput({ path, name, format, compression: "none" });
   const mapper = createMapper({ fileName: name, ...(input.header !== undefined && { header: input.header }) });
   const actions: Action[] = [];
   for await (const batch of input.batches()) {

@@ -111,7 +111,7 @@ describe("which files are read", () => {
     await write("sales1.csv", CSV);
     const inputs = await resolveInputs(["sales[1].csv"], { cwd: folder });
     expect(inputs).toEqual([
-      { path: join(folder, "sales[1].csv"), name: "sales[1].csv", format: "csv", compression: "none", fromGlob: false },
+      { path: join(folder, "sales[1].csv"), name: "sales[1].csv", format: "csv", compression: "none" },
     ]);
   });
 

@@ -7,7 +7,7 @@ import type { CsvOptions } from "../../../src/read/csv.ts";
 import { openInput } from "../../../src/read/input.ts";
 import type { InputFile } from "../../../src/read/input-file.ts";
 
-const FILE: InputFile = { path: "-", name: "sales.csv", format: "csv", compression: "none", fromGlob: false };
+const FILE: InputFile = { path: "-", name: "sales.csv", format: "csv", compression: "none" };
 
 /** The header, or why the text is refused. */
 async function headerOf(text: string | Buffer, csv: CsvOptions = {}, of: Partial<InputFile> = {}): Promise<string> {
