@@ -30,9 +30,9 @@ const ARCHIVES: readonly string[] = ["zip", "xz", "bz2", "7z", "rar", "tar", "tg
 /**
  * The inputs that the arguments of a command name, in their order; a glob's matches are sorted by name, with numbers as
  * numbers. An existing path wins over its meaning as a glob. Throws a usage failure for an input that is missing, unreadable,
- * a directory, a link that leads nowhere, a pipe that a glob matches, given twice, or of
- * unknown format. Throws one for files that `tickets` wrote, too, as far as their first lines show it: promises, and rejects
- * that a glob named or that stand beside other files.
+ * a directory, a link that leads nowhere, a pipe that a glob matches, given twice, or of unknown format. Throws one for files
+ * that `tickets` wrote, too, as far as their first lines show it: promises, and rejects that a glob named or that stand beside
+ * other files.
  */
 export async function resolveInputs(
   patterns: readonly string[],
@@ -107,7 +107,7 @@ function toInputFile(name: string, cwd: string, inputFormat: InputFormat | undef
   return { path: resolve(cwd, name), name, format, compression: compressionOf(name) ?? "none" };
 }
 
-/** Throws when the name is not that of a file, or of a pipe that a glob found: it may have no writer, so that reading it never ends. */
+/** Throws for what is no file. A pipe may be named by itself alone: one that a glob finds may have no writer and never end. */
 async function statOf(name: string, cwd: string, isFromGlob: boolean): Promise<BigIntStats> {
   const found = await stat(resolve(cwd, name), { bigint: true }).catch((cause) => {
     throw fileFailure({ name }, cause);

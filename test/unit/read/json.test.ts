@@ -171,6 +171,13 @@ describe("a list in a JSON object", () => {
     for (const size of [Number.POSITIVE_INFINITY, 1, 3]) expect(() => feed(open(rows), text, size)).toThrow(message);
   });
 
+  test.each([1, 2])("is not looked for behind a text of megabytes, of which nothing is kept (%d MiB)", (mib) => {
+    const text = `{"logo":"${"x".repeat(mib * MAX_ROW_BYTES + 1)}","data":[{"a":1}]}`;
+    expect(() => feed(open("data"), text, 65_536)).toThrow(
+      "page.json holds a text of more than 1 MiB outside its list of rows.",
+    );
+  });
+
   test("is found behind megabytes that nobody keeps", () => {
     const text = `{"log":[${'{"line":"x]}"},'.repeat(200_000)}{}],"data":[{"a":1}]}`;
     expect(feed(open("data"), text, 65_536).map(brief)).toEqual(['0 {"a":1}']);
