@@ -46,40 +46,41 @@ export async function find(options: Options<"id" | "json">, context: Context): P
 }
 
 /** Which of an action's ids the id is. */
-function foundAs({ subject, promise }: FoundAction, id: string): string {
+function foundAs({ subject, item }: FoundAction, id: string): string {
   if (subject === `t:${id}`) return "ticketId";
   if (subject === `n:${id}`) return "nftId";
-  return promise === id ? "actionPromise" : "eventId";
+  return item?.promise === id ? "actionPromise" : "eventId";
 }
 
 type FoundDocument = ReturnType<typeof toDocument>;
 
 /** An action in the document of `find --json`. */
 function toDocument(action: FoundAction, id: string) {
-  const { attempts, response, json, settlements } = action;
+  const { run, chunk, item, attempts, json, settlements } = action;
   return {
     ...{ as: foundAs(action, id), action: action.kind, outcome: outcomeOf(action) },
     data: json === undefined ? null : (parseJson(json) as Action).data, // as it was sent
-    ...{ run: action.runId, environment: action.environment, seq: action.position.seq, chunk: action.chunk ?? null },
-    ...{ source: action.source ?? null, line: action.line ?? null },
+    ...{ run: run.run, environment: run.environment, seq: action.position.seq, chunk: chunk?.chunk ?? null },
+    ...{ source: (item && run.inputs[item.origin.input]?.name) ?? null, line: item?.origin.line ?? null },
     // When its last request left.
     sentAt: attempts.at(-1)?.startedAt ?? null,
-    ...{ at: action.answeredAt ?? null, attempts: attempts.length },
-    ...{ actionPromise: action.promise ?? null, reason: reasonOf(action) },
-    response: response === undefined ? null : parseJson(response),
+    ...{ at: chunk?.answeredAt ?? null, attempts: attempts.length },
+    ...{ actionPromise: item?.promise ?? null, reason: reasonOf(action) },
+    response: item?.response === undefined ? null : parseJson(item.response),
     settlements: settlements.map(({ decision, who, at, reason = null }) => ({ decision, who, at, reason })),
   };
 }
 
 /** What became of it, or the state of its chunk if that waits or is being sent. */
-function outcomeOf({ outcome, chunkState }: FoundAction): string {
-  if (chunkState === "sending") return "in flight";
-  return outcome === "not sent" && (chunkState === "planned" || chunkState === "refused") ? chunkState : outcome;
+function outcomeOf({ item, chunk }: FoundAction): string {
+  if (chunk?.state === "sending") return "in flight";
+  const outcome = item?.outcome ?? "adopted";
+  return outcome === "not sent" && (chunk?.state === "planned" || chunk?.state === "refused") ? chunk.state : outcome;
 }
 
-function reasonOf({ outcome, response, chunkState }: FoundAction): string | null {
-  if (outcome === "rejected") return rejectionText({ response });
-  return outcome === "not sent" && chunkState === "abandoned" ? "the run was closed" : null;
+function reasonOf({ item, chunk }: FoundAction): string | null {
+  if (item?.outcome === "rejected") return rejectionText(item);
+  return item?.outcome === "not sent" && chunk?.state === "abandoned" ? "the run was closed" : null;
 }
 
 const LONGEST_ID = 255;

@@ -16,10 +16,8 @@ export async function prune(options: Options<"olderThan" | "waitLock" | "json">,
     await using _ = await knownLedgerOf(environment, cwd);
   }
   await using opened = await openEnvironment(core, environment, { command: "tickets prune", waitLock });
-  const { ledger } = opened;
-  const bytesBefore = await ledger.bytes();
-  const chunks = await ledger.prune(new Date(Date.now() - olderThan).toISOString());
-  const bytesAfter = await ledger.bytes();
+  const before = new Date(Date.now() - olderThan).toISOString();
+  const { chunks, bytesBefore, bytesAfter } = await opened.ledger.prune(before);
   reporter.info(
     chunks === 0
       ? `Nothing to remove: ${environment.name} has no requests older than ${formatDuration(olderThan)}.`

@@ -1,29 +1,21 @@
 /** All that was ever sent about a ticket, an event or a promise. */
 
 import { elementsOf } from "../actions/json.ts";
-import { type Identity, type KnownAction, selectActions, selectBySubject } from "./actions.ts";
+import { type KnownAction, selectActions, selectBySubject } from "./actions.ts";
 import { type Attempt, selectAttempts } from "./attempts.ts";
-import { type Item, readBody, readOutcomes } from "./chunk-life.ts";
-import type { ChunkState } from "./chunks.ts";
+import { type Chunk, type Item, readBody, readOutcomes } from "./chunk-life.ts";
 import { type Database, type Reader, type Sql, select, sql } from "./database.ts";
 import { type Run, selectRuns } from "./runs.ts";
 import { type Settlement, selectSettlements } from "./settle.ts";
 
 /** An action that was entered, with what became of it and of its chunk. */
-export interface FoundAction
-  extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
-  /** That its run was entered for. */
-  readonly environment: string;
-  readonly outcome: Item["outcome"] | "adopted";
-  /** What follows is not there for one that was adopted. */
-  readonly chunkState?: ChunkState | undefined;
-  readonly source?: string | undefined;
-  readonly line?: number | undefined;
-  readonly promise?: string | undefined;
-  readonly response?: string | undefined;
+export interface FoundAction extends Pick<KnownAction, "subject" | "kind" | "position"> {
+  readonly run: Run;
+  /** Undefined for one that was adopted. */
+  readonly chunk?: Chunk;
+  readonly item?: Item;
   /** `{action, data}` as it was sent; undefined once pruned, and where it was adopted or imported. */
   readonly json?: string | undefined;
-  readonly answeredAt?: string | undefined;
   readonly attempts: readonly Attempt[];
   readonly settlements: readonly Settlement[];
 }
@@ -74,31 +66,25 @@ const isAbout = ({ outcome, promise, origin: { subject, event } }: Item, id: str
 /** Those actions of a chunk that are meant, or were adopted by the run, with all that is known of them. */
 async function actionsIn(
   reader: Reader,
-  { number, run: runId, environment, inputs }: Run,
-  chunk: number | undefined,
+  run: Run,
+  number: number | undefined,
   known: readonly KnownAction[],
   id: string,
 ): Promise<readonly FoundAction[]> {
-  const of = { run: number, runId, environment, chunk };
-  const settlements = await selectSettlements(reader, sql`run = ${number} AND (chunk = ${chunk} OR chunk IS NULL)`);
-  if (chunk === undefined)
+  const where = sql`run = ${run.number} AND (chunk = ${number} OR chunk IS NULL)`;
+  const settlements = await selectSettlements(reader, where);
+  if (number === undefined)
     return known
-      .filter((action) => action.run === number && action.chunk === undefined)
-      .map(({ subject, kind, mark, place, position }) => ({
-        ...{ ...of, subject, kind, mark, place, position },
-        ...{ outcome: "adopted", attempts: [], settlements },
-      }));
-  const { chunk: whole, items } = await readOutcomes(reader, number, chunk);
+      .filter((action) => action.run === run.number && action.chunk === undefined)
+      .map(({ subject, kind, position }) => ({ run, subject, kind, position, attempts: [], settlements }));
+  const { chunk, items } = await readOutcomes(reader, run.number, number);
   const meant = items.filter((item) => isAbout(item, id));
   if (meant.length === 0) return [];
-  const body = elementsOf((await readBody(reader, number, chunk)) ?? Buffer.of());
-  const attempts = await selectAttempts(reader, sql`attempts.run = ${number} AND attempts.chunk = ${chunk}`);
-  return meant.map(({ origin, place, outcome, promise, response }) => {
-    const { subject, kind, mark, line, seq } = origin;
-    return {
-      ...{ ...of, subject, kind, mark, place, line, outcome, promise, response, attempts, settlements },
-      ...{ position: { run: number, seq }, chunkState: whole.state, source: inputs[origin.input]?.name },
-      ...{ json: body[place]?.toString(), answeredAt: whole.answeredAt },
-    };
+  const body = elementsOf((await readBody(reader, run.number, number)) ?? Buffer.of());
+  const attempts = await selectAttempts(reader, sql`attempts.run = ${run.number} AND attempts.chunk = ${number}`);
+  return meant.map((item) => {
+    const { subject, kind, seq } = item.origin;
+    const position = { run: run.number, seq };
+    return { run, subject, kind, position, chunk, item, json: body[item.place]?.toString(), attempts, settlements };
   });
 }

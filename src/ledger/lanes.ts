@@ -45,16 +45,16 @@ const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 export type Workers = ReturnType<typeof workersOf>;
 
 export function workersOf(database: Postgres) {
-  const { now } = database;
+  const { now, session } = database;
   return {
-    facts: () => database.facts(),
+    facts: () => session.facts(),
     /**
      * From now on the server ends this session once it has asked nothing for so long: its process is frozen then.
      *
      * @returns the worker's number.
      */
     async enter(command: string, silentMs: number): Promise<number> {
-      await database.endWhenSilent(silentMs);
+      await session.endWhenSilent(silentMs);
       return await database.write(async (writer) => {
         await writer.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
         const who = { host: database.machine, pid: process.pid, command };
@@ -67,7 +67,7 @@ export function workersOf(database: Postgres) {
       const leaving = left === true ? sql`, left_ms = ${now}` : sql``;
       // Without a transaction: done twice, it is as right.
       await database.all(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`);
-      if (left === true) await database.endWhenSilent(0);
+      if (left === true) await session.endWhenSilent(0);
     },
     team: () => readTeam(database, now),
     /** Lanes in which something is left, the longest first. */
@@ -75,7 +75,7 @@ export function workersOf(database: Postgres) {
     /** Claims a lane, unless another worker's session holds it, or a request of it may still be on its way. */
     async claim({ run, lane, worker }: Omit<Claim, "fence">): Promise<Claim | undefined> {
       const name = lockOf(run, lane);
-      if (!(await database.tryFenced(name))) return undefined;
+      if (!(await session.tryFenced(name))) return undefined;
       const fence = await database.write(async (writer) => {
         const next = { fence: "lanes.fence + 1" };
         const take = insertInto("lanes", { run, lane, fence: 1, worker }, ["run", "lane"], next);
@@ -85,7 +85,7 @@ export function workersOf(database: Postgres) {
       });
       if (fence !== undefined) return { run, lane, worker, fence };
       // The request of the one before may still be on its way.
-      await database.unlock(name);
+      await session.unlock(name);
       return undefined;
     },
     /** Gives a lane back; if another one has claimed it since, it stays that one's. */
@@ -93,7 +93,7 @@ export function workersOf(database: Postgres) {
       await database.write((writer) =>
         writer.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
       );
-      await database.unlock(lockOf(run, lane));
+      await session.unlock(lockOf(run, lane));
     },
     /** Whether more of the run may be sent: it waits for a person, for the runs before it, and while it is paused. */
     maySend: async (run: number): Promise<boolean> => (await first(database, mayBeSent(run))) !== undefined,
@@ -104,7 +104,7 @@ export function workersOf(database: Postgres) {
       );
     },
     /** Resolves when something was entered, settled or paused, or after so long, or when the signal comes. */
-    woken: (waitMs: number, signal: AbortSignal) => database.woken(waitMs, signal),
+    woken: (waitMs: number, signal: AbortSignal) => session.woken(waitMs, signal),
   };
 }
 

@@ -61,8 +61,6 @@ export interface Ledger
   lock(options: LockOptions): Promise<AsyncDisposable>;
   /** Who holds the lock right now; takes nothing. `undefined`: nobody. */
   holder(name: string): Promise<LockHolder | undefined>;
-  /** On disk. */
-  bytes(): Promise<number>;
 }
 
 export type LedgerPlace =
@@ -93,10 +91,6 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
   const database = place.kind === "sqlite" ? openSqlite(place.path, isToRead) : server;
   if (database === undefined) return undefined;
   try {
-    if ((await server?.prepare()) === false) {
-      await database[Symbol.asyncDispose]();
-      return undefined;
-    }
     const bound = await bind(database, boundTo, isToRead);
     return {
       ...{ place: database.place, machine: database.machine, workers: server && workersOf(server), ...bound },
@@ -112,7 +106,6 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
       ...noteMethods(database),
       ...findMethods(database),
       ...importMethods(database),
-      bytes: () => database.bytes(),
       [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
     };
   } catch (cause) {
@@ -123,13 +116,12 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
 
 /** The driver takes a tenth of a second to load. */
 const onServer = async (options: ServerOptions, isToRead: boolean) =>
-  new (await import("./postgres.ts")).Postgres(options, isToRead);
-
-const META = sql`SELECT (SELECT value FROM meta WHERE name = 'bound_to') AS bound_to, (SELECT value FROM meta WHERE name = 'instance') AS instance`;
+  await (await import("./postgres.ts")).openPostgres(options, isToRead);
 
 async function readMeta(reader: Reader): Promise<Pick<Ledger, "boundTo" | "instance">> {
-  const found = await first<{ boundTo?: string; instance?: string }>(reader, META);
-  return { boundTo: found?.boundTo, instance: found?.instance ?? "" };
+  const rows = await reader.all<{ name: string; value: string }>(sql`SELECT name, value FROM meta`);
+  const meta = new Map(rows.map(({ name, value }) => [name, value]));
+  return { boundTo: meta.get("bound_to"), instance: meta.get("instance") ?? "" };
 }
 
 /** What it belongs to. A new one belongs to who opens it to write. */

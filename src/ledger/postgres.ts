@@ -1,23 +1,17 @@
 /**
- * A ledger in a schema of PostgreSQL, through `pg`. Sessions come and go; what was committed stays. Where one is lost, the next
- * begins with all that it had: its locks, its name, what it listens to. Where that can't be, or the server is another one that may
- * lack what was confirmed, there is no going on.
+ * A ledger in a schema of PostgreSQL, through `pg`. Sessions come and go (postgres-session.ts); what was committed stays.
  *
  * Where the session is lost in a commit, the server is asked what became of it: each program that has the ledger open has a row in
  * `commits`, and each transaction begins by noting its number there. That row is locked from then on, so the answer is final.
  */
 
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withoutNul } from "../actions/marks.ts";
-import { Failure } from "../failure.ts";
 import {
   type Database,
   insertInto,
   isRows,
-  oneAtATime,
   type Rows,
   raw,
   type Sql,
@@ -28,37 +22,27 @@ import {
   type Writer,
 } from "./database.ts";
 import { type LockHolder, type LockOptions, untilTaken } from "./lock.ts";
-import {
-  type Bound,
-  type Connection,
-  connectToPrimary,
-  type Reply,
-  type ServerOptions,
-} from "./postgres-connection.ts";
-import {
-  FACTS,
-  type Facts,
-  isDeadlock,
-  isLost,
-  isPassing,
-  isTaken,
-  pooled,
-  refuseServer,
-  replaced,
-  ServerError,
-  type ServerFacts,
-  serverFailure,
-  takenMeanwhile,
-} from "./postgres-failures.ts";
+import type { Bound, Reply, ServerOptions } from "./postgres-connection.ts";
+import { isLost, pooled, replaced, ServerError } from "./postgres-failures.ts";
+import { HELD, Session } from "./postgres-session.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { taken } from "./sqlite-failures.ts";
 
-const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
-const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
-/** The server's settings are looked at again after so long. */
-const LOOK_MS = 60_000;
-/** A server is given up after so many lost sessions in a row, however long that took. */
-const MOST_LOSSES = 3;
+/**
+ * @returns undefined where there are no tables, and it is to be read only.
+ * @throws Failure `usage` for a server that a ledger is not safe with, or tables of another version; `storage` where it can't be
+ * reached.
+ */
+export async function openPostgres(options: ServerOptions, isToRead: boolean): Promise<Postgres | undefined> {
+  const database = new Postgres(options, isToRead);
+  try {
+    if (await database.prepare()) return database;
+  } catch (cause) {
+    await database[Symbol.asyncDispose]();
+    throw cause;
+  }
+  await database[Symbol.asyncDispose]();
+  return undefined;
+}
 
 const TYPES: Types = {
   ...{ int: "BIGINT", text: "TEXT", key: 'TEXT COLLATE "C"', bytes: "BYTEA" },
@@ -71,35 +55,18 @@ export class Postgres implements Database {
   readonly machine = hostname();
   readonly exhausted = undefined;
   readonly now = raw(NOW);
+  readonly session: Session;
   readonly #options: ServerOptions;
   readonly #isToRead: boolean;
   readonly #writer: Writer;
-  readonly #inOrder = oneAtATime();
-  /** The signature of each session, and the key of the row of `commits`. */
-  readonly #id = randomUUID();
-  /** Of the transaction that was begun last, and of the one that was committed last, from 1. */
+  /** Of the transaction that was begun last, from 1. */
   #number = 0;
-  #committed = 0;
-  #connection: Connection | undefined;
-  #facts: Facts | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Names of locks that a new session has to have again, with the fence that they were taken by. */
-  readonly #locks = new Map<string, number>();
-  /** Settings by which the server ends a session of a process that is frozen. */
-  #silence: Readonly<Record<string, string>> = {};
-  /** Why there is no going on: what was decided so far counts no more. */
-  #over: Failure | undefined;
-  /** Since when nothing that was asked was answered; undefined where all is well. */
-  #lostAt: number | undefined;
-  #isAway = false;
-  /** Aborted by a notification. Whoever has heard of it puts another one in its place. */
-  #notified = new AbortController();
-  readonly #closing = new AbortController();
 
   constructor(options: ServerOptions, isToRead: boolean) {
     this.place = options.shown;
     this.#options = options;
     this.#isToRead = isToRead;
+    this.session = new Session(options, isToRead);
     this.#writer = {
       place: options.shown,
       now: this.now,
@@ -110,60 +77,60 @@ export class Postgres implements Database {
         await this.#reply(sql`${into} SELECT * FROM ${rows} AS given ${raw(onConflict)}`);
       },
       wake: async () => {
-        await this.#ask("SELECT pg_notify($1, '')", [options.schema]);
+        await this.session.ask("SELECT pg_notify($1, '')", [options.schema]);
       },
     };
   }
 
   all<T extends object>(statement: Sql): Promise<T[]> {
-    return this.#asked(() => this.#writer.all<T>(statement));
+    return this.session.inTurn(() => this.#writer.all<T>(statement));
   }
 
   #reply(statement: Sql): Promise<Reply> {
     const bound: Bound[] = [];
     const text = textOf(statement, (value) => placesOf(value, bound));
-    return this.#ask(text, bound);
+    return this.session.ask(text, bound);
   }
 
   /** Makes the tables where there are none. @returns false where there are none, and it is to be read only. */
   async prepare(): Promise<boolean> {
     // Where the session is lost meanwhile, it is done again: what is there by then stays.
-    return await this.#asked(async () => {
+    return await this.session.inTurn(async () => {
       const isThere = await this.#hasTables();
       if (this.#isToRead) return isThere;
       if (!isThere) await this.#makeTables();
-      await this.#ask(FORGET_COMMITS);
-      await this.#ask(ENTER, [this.#id]);
+      await this.session.ask(FORGET_COMMITS);
+      await this.session.ask(ENTER, [this.session.id]);
       return true;
     });
   }
 
   async #makeTables(): Promise<void> {
     const schema = this.#options.schema;
-    await this.#ask("BEGIN");
-    await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
+    await this.session.ask("BEGIN");
+    await this.session.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
     // Another process may have made them just now.
     if (!(await this.#hasTables())) {
       // Even of a schema that there is, CREATE asks for a right on the whole database.
-      const found = await this.#row("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
-      if (found === undefined) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-      await this.#ask(tables(TYPES));
-      await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+      const found = await this.session.row("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
+      if (found === undefined) await this.session.ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+      await this.session.ask(tables(TYPES));
+      await this.session.ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
     }
-    await this.#ask("COMMIT");
+    await this.session.ask("COMMIT");
   }
 
   async #hasTables(): Promise<boolean> {
     const meta = `${pg.escapeIdentifier(this.#options.schema)}.meta`;
-    const found = await this.#row(HAS_TABLES, [this.#options.schema, meta]);
+    const found = await this.session.row(HAS_TABLES, [this.#options.schema, meta]);
     if (found?.count === 0) return false;
-    const row = found?.ours === 0 ? undefined : await this.#row("SELECT value FROM meta WHERE name = 'schema'");
+    const row = found?.ours === 0 ? undefined : await this.session.row("SELECT value FROM meta WHERE name = 'schema'");
     refuseVersion(this.place, row && String(row.value));
     return true;
   }
 
   write<T>(work: (writer: Writer) => Promise<T>, how?: "once"): Promise<T> {
-    return this.#asked(async () => {
+    return this.session.inTurn(async () => {
       this.#number += 1;
       const number = this.#number;
       let result: T;
@@ -171,7 +138,7 @@ export class Postgres implements Database {
         await this.#begin(number);
         result = await work(this.#writer);
       } catch (cause) {
-        if (!this.#isLost) await this.#ask("ROLLBACK");
+        if (!this.session.isLost) await this.session.ask("ROLLBACK");
         throw cause;
       }
       if (await this.#commit(number)) return result;
@@ -181,149 +148,23 @@ export class Postgres implements Database {
 
   /** One round trip for both: until the transaction ends, its row is locked. */
   async #begin(number: number): Promise<void> {
-    const row = await this.#row(`BEGIN; ${noteOf(this.#id, number)}`);
-    if (row === undefined) this.#giveUp(replaced);
-    if (row.session !== this.#id) this.#giveUp(pooled);
+    const row = await this.session.row(`BEGIN; ${noteOf(this.session.id, number)}`);
+    if (row === undefined) this.session.giveUp(replaced);
+    if (row.session !== this.session.id) this.session.giveUp(pooled);
   }
 
   /** False where it was not committed, and never will be. */
   async #commit(number: number): Promise<boolean> {
-    let committed = (await confirmed(() => this.#ask("COMMIT"))) && number;
+    let committed = (await confirmed(() => this.session.ask("COMMIT"))) && number;
     while (committed === undefined) {
       const asked = await confirmed(async () => {
-        await this.#ready();
-        return await this.#ask(NUMBER, [this.#id]);
+        await this.session.ready();
+        return await this.session.ask(NUMBER, [this.session.id]);
       });
       committed = asked && Number(asked.rows[0]?.number);
     }
-    this.#committed = committed;
+    this.session.committed = committed;
     return committed === number;
-  }
-
-  /** Asks in turn, on a session that is whole; where it is lost, again on another one, unless that can be done only once. */
-  #asked<T>(work: (facts: Facts) => Promise<T>, how?: "once"): Promise<T> {
-    return this.#inOrder(async () => {
-      for (let losses = 0; ; ) {
-        try {
-          const result = await work(await this.#ready());
-          this.#setAway(false);
-          return result;
-        } catch (cause) {
-          if (isTaken(cause)) throw taken(cause);
-          const isOver = this.#over !== undefined || how === "once" || losses >= MOST_LOSSES;
-          if (isOver || (!isLost(cause) && !isDeadlock(cause))) throw serverFailure(this.place, cause);
-          if (isLost(cause)) losses += 1;
-        }
-      }
-    });
-  }
-
-  /** After it resolves, there is a session that is whole, with a server that is safe. */
-  async #ready(): Promise<Facts> {
-    if (this.#over !== undefined) throw this.#over;
-    if (this.#isLost)
-      await this.#reconnect().catch((cause: unknown) => {
-        throw serverFailure(this.#options.shown, cause);
-      });
-    if (this.#facts === undefined || performance.now() - this.#lookedAt >= LOOK_MS) return await this.#look();
-    return this.#facts;
-  }
-
-  /** Begins a session with all that the one before had, for as long as patience lasts. */
-  async #reconnect(): Promise<void> {
-    const { patienceMs = PATIENCE_MS, signal } = this.#options;
-    this.#lostAt ??= performance.now();
-    let deadline = this.#lostAt + patienceMs;
-    const away = setTimeout(() => this.#setAway(true), AWAY_MS);
-    try {
-      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-        try {
-          await this.#connect();
-          for (const [name, fence] of this.#locks) await this.#lockAgain(name, fence, deadline);
-          return;
-        } catch (cause) {
-          this.#connection?.end();
-          if (this.#over !== undefined) throw this.#over;
-          const now = performance.now();
-          if (signal?.aborted === true) deadline = Math.min(deadline, now + STOP_PATIENCE_MS);
-          if (!isPassing(cause) || this.#closing.signal.aborted || now > deadline) throw cause;
-          await wait(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-        }
-      }
-    } finally {
-      clearTimeout(away);
-    }
-  }
-
-  /** Has the user see whether the server answers. */
-  #setAway(isAway: boolean): void {
-    if (!isAway) this.#lostAt = undefined;
-    if (this.#isAway === isAway) return;
-    this.#isAway = isAway;
-    this.#options.onAway?.(isAway);
-  }
-
-  async #connect(): Promise<void> {
-    const { application, schema } = this.#options;
-    this.#connection?.end();
-    this.#connection = await connectToPrimary(this.#options, {
-      name: `${application} ${this.#id}`,
-      settings: { default_transaction_read_only: this.#isToRead ? "on" : "off", ...this.#silence },
-      onSilent: () => this.#setAway(true),
-      onNotified: () => this.#notified.abort(),
-      closing: this.#closing.signal,
-    });
-    // What earlier sessions were still to do can't come any more, and their locks are free.
-    await this.#ask(END_EARLIER);
-    await this.#ask("SELECT set_config('tickets.session', $1, false)", [this.#id]);
-    await this.#ask(`LISTEN ${pg.escapeIdentifier(schema)}`);
-    await this.#look();
-  }
-
-  /** A server that took the place of another may lack what that had confirmed, to this program or to others. */
-  async #look(): Promise<Facts> {
-    const before = this.#facts;
-    const facts = (await this.#row(FACTS)) as unknown as Facts; // what FACTS selects
-    refuseServer(this.#options.shown, facts);
-    [this.#facts, this.#lookedAt] = [facts, performance.now()];
-    if (this.#isToRead) return facts;
-    if (before !== undefined && before.timeline !== facts.timeline && before.standbys === "") this.#giveUp(replaced);
-    if (this.#committed > 0) {
-      const noted = await this.#row("SELECT number FROM commits WHERE session = $1", [this.#id]);
-      if (noted === undefined || Number(noted.number) < this.#committed) this.#giveUp(replaced);
-    }
-    return facts;
-  }
-
-  /** The server may hold a lock for the session that was lost until it notices. */
-  async #lockAgain(name: string, fence: number, deadline: number): Promise<void> {
-    while (!(await this.#tryLock(name))) {
-      if (performance.now() > deadline) this.#giveUp(takenMeanwhile);
-      await wait(FIRST_WAIT_MS);
-    }
-    // Whoever held it meanwhile may have changed what this process has read.
-    const held = await this.#row("SELECT fence FROM locks WHERE name = $1", [name]);
-    if (held?.fence !== fence) this.#giveUp(takenMeanwhile);
-  }
-
-  get #isLost(): boolean {
-    return this.#connection?.isLost !== false;
-  }
-
-  /** There is no going on. */
-  #giveUp(why: (place: string) => Failure): never {
-    this.#over = why(this.place);
-    throw this.#over;
-  }
-
-  async #ask(text: string, values?: readonly Bound[]): Promise<Reply> {
-    if (this.#connection === undefined) throw new ServerError("the connection was lost", "08003", true);
-    return await this.#connection.ask(text, values);
-  }
-
-  /** The first. */
-  async #row(text: string, values?: readonly Bound[]): Promise<Reply["rows"][number] | undefined> {
-    return (await this.#ask(text, values)).rows[0];
   }
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
@@ -333,40 +174,18 @@ export class Postgres implements Database {
     // In one transaction: whoever has lost its session meanwhile may have lost the lock.
     const tryIt = (): Promise<boolean> =>
       this.write(async (writer) => {
-        this.#locks.delete(name);
-        if (!(await this.#tryLock(name))) return false;
+        this.session.locks.delete(name);
+        if (!(await this.session.tryLock(name))) return false;
         const fence = await scalar<number>(writer, sql`${take} RETURNING fence`);
-        if (fence !== undefined) this.#locks.set(name, fence);
+        if (fence !== undefined) this.session.locks.set(name, fence);
         return true;
       });
     await untilTaken(tryIt, () => this.holder(name), options);
-    return { [Symbol.asyncDispose]: () => this.unlock(name) };
-  }
-
-  async #tryLock(name: string): Promise<boolean> {
-    const row = await this.#row(TRY_LOCK, [name]);
-    if (row?.session !== this.#id) this.#giveUp(pooled);
-    return row.held === true;
-  }
-
-  /** Takes a lock that ends with this session: a new one does without, since a fence guards what it is for. */
-  tryFenced(name: string): Promise<boolean> {
-    return this.#asked(() => this.#tryLock(name));
-  }
-
-  async unlock(name: string): Promise<void> {
-    this.#locks.delete(name);
-    await this.#inOrder(async () => {
-      // It has ended with a session that is lost.
-      if (this.#isLost || this.#over !== undefined) return;
-      await this.#ask(`SELECT pg_advisory_unlock(${KEY})`, [name]).catch((cause) => {
-        if (!isLost(cause)) throw cause;
-      });
-    });
+    return { [Symbol.asyncDispose]: () => this.session.unlock(name) };
   }
 
   async holder(name: string): Promise<LockHolder | undefined> {
-    const row = await this.#asked(() => this.#row(HOLDER, [name]));
+    const row = await this.session.inTurn(() => this.session.row(HOLDER, [name]));
     return row as LockHolder | undefined; // as `lock` has noted it
   }
 
@@ -379,36 +198,8 @@ export class Postgres implements Database {
     return (await scalar<number>(this, all)) ?? 0;
   }
 
-  /** Looked at within the last minute. */
-  facts(): Promise<ServerFacts> {
-    return this.#asked(async ({ version, standbys }) => ({ version, standbys }));
-  }
-
-  /** Has the server end a session of this program once it has asked nothing for so long: its process is frozen then. */
-  async endWhenSilent(ms: number): Promise<void> {
-    await this.#asked(async () => {
-      this.#silence = { idle_session_timeout: String(ms), idle_in_transaction_session_timeout: String(ms) };
-      for (const setting of Object.entries(this.#silence)) await this.#ask("SELECT set_config($1, $2, false)", setting);
-    });
-  }
-
-  /** Resolves when somebody notifies, or has since this was asked last, or after so long, or when the signal comes. */
-  async woken(waitMs: number, signal: AbortSignal): Promise<void> {
-    const wake = AbortSignal.any([signal, this.#notified.signal]);
-    await wait(waitMs, undefined, { signal: wake }).catch(() => undefined);
-    this.#notified = new AbortController();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
-    // What nobody waits for any more is not waited for here either.
-    const limit = setTimeout(() => this.#connection?.end(), CLOSE_MS);
-    await this.#inOrder(async () => {
-      this.#over ??= new Failure("internal", "The ledger is closed.");
-      await this.#connection?.close();
-      this.#connection = undefined;
-    });
-    clearTimeout(limit);
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.session[Symbol.asyncDispose]();
   }
 }
 
@@ -440,17 +231,6 @@ function placesOf(value: Value | Rows, bound: Bound[]): string {
 
 const clean = (value: Value): Value => (typeof value === "string" ? withoutNul(value) : value);
 
-const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
-
-/** Sessions with the lock; the server shows its number in two halves (PostgreSQL, pg_locks). */
-const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND ((classid::bigint << 32) | objid::bigint) = ${KEY}`;
-/** Taken twice by one session, it would have to be given back twice. */
-const TRY_LOCK = `SELECT current_setting('tickets.session', true) AS session,
-  CASE WHEN EXISTS (SELECT 1 FROM ${HELD} AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(${KEY}) END AS held`;
-const END_EARLIER = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`;
 const HOLDER = `SELECT host, locks.pid, since, command FROM locks WHERE name = $1 AND EXISTS (SELECT 1 FROM ${HELD})`;
 const HAS_TABLES = `SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS count,
   (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'name') AS ours`;

@@ -233,14 +233,19 @@ export const runMethods = (database: Database) => ({
     crashPoint("ended");
     return ended;
   },
-  /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
+  /**
+   * Drops bodies and row texts of runs that ended before `before`.
+   *
+   * @returns the number of chunks, and the bytes on disk before and after it.
+   */
   async prune(before: string) {
-    const pruned = await database.write(async (writer) => {
+    const bytesBefore = await database.bytes();
+    const chunks = await database.write(async (writer) => {
       const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
       return await writer.run(sql`UPDATE bodies SET body = NULL, texts = NULL WHERE body IS NOT NULL AND ${over}`);
     });
     await database.giveBack();
-    return pruned;
+    return { chunks, bytesBefore, bytesAfter: await database.bytes() };
   },
 });
 

@@ -331,7 +331,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     expect(await ledger.actionsOf(["t:b"])).toMatchObject([{ content: "price=18", position: { run: number, seq: 3 } }]);
     expect(await ledger.run(run.run)).toMatchObject({ kind: "adopted", state: "finished" });
     expect(await ledger.settlements(number)).toMatchObject([{ reason: "looked it up" }]);
-    expect((await ledger.about("b")).map(({ outcome }) => outcome)).toEqual(["adopted"]);
+    expect((await ledger.about("b")).map(({ kind, item }) => [kind, item])).toEqual([["soldTicket", undefined]]);
   });
 
   it("all about an id: what was accepted, rejected, abandoned; by ticket, by event, by promise", async (ledger) => {
@@ -345,8 +345,8 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     const second = await enter(ledger, newRun(), planned([{ sales: [{ id: "b", price: "20" }] }]));
     await send(ledger, second, [{ outcome: "accepted", promise: "no uuid" }]);
     const about = async (id: string) =>
-      (await ledger.about(id)).map(({ run, subject, outcome, promise: given }) =>
-        [run, subject, outcome, given].join(" "),
+      (await ledger.about(id)).map(({ run, subject, item }) =>
+        [run.number, subject, item?.outcome, item?.promise].join(" "),
       );
     expect(await about("b")).toEqual([`${first} t:b rejected `, `${second} t:b accepted no uuid`]);
     expect(await about("c")).toEqual([`${first} t:c not sent `]);
@@ -359,7 +359,8 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     expect(await about(promise(1))).toEqual([`${first} t:a accepted ${promise(1)}`]);
     expect(await about("no uuid")).toEqual([`${second} t:b accepted no uuid`]);
     expect((await ledger.about("a"))[0]).toMatchObject({
-      ...{ source: "sales.csv", line: 2, place: 0, chunkState: "answered", answeredAt: at(2) },
+      chunk: { chunk: 1, state: "answered", answeredAt: at(2) },
+      item: { place: 0, origin: { line: 2 } },
       json: bodyOf([{ id: "a" }]).slice(1, -1),
       attempts: [{ chunk: 1, class: "answered" }],
       settlements: [{ decision: "abandon", who: "ops" }],
@@ -435,10 +436,10 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     await send(ledger, run, [accepted(1)]);
     await ledger.endRun(run, { exitCode: 0, at: at(3) });
     await enter(ledger, newRun(), planned([{ sales: [{ id: "b" }] }]));
-    expect(await ledger.prune(at(3))).toBe(0);
-    expect(await ledger.prune(at(4))).toBe(1);
+    expect(await ledger.prune(at(3))).toMatchObject({ chunks: 0 });
+    expect(await ledger.prune(at(4))).toMatchObject({ chunks: 1 });
     expect(await ledger.body(run, 1)).toBeUndefined();
-    expect(await ledger.about("a")).toMatchObject([{ json: undefined, promise: promise(1) }]);
+    expect(await ledger.about("a")).toMatchObject([{ json: undefined, item: { promise: promise(1) } }]);
     expect(await ledger.actionsOf(["t:a", "t:b"])).toHaveLength(2);
   });
 });

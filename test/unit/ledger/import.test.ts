@@ -58,9 +58,13 @@ describeBoth("an import of promises files", (newPlace) => {
     const facts = (known: readonly KnownAction[]) => known.map(({ run, place, ...rest }) => rest);
     expect(facts(await ledger.actionsOf(SUBJECTS))).toEqual(facts(await lost.actionsOf(SUBJECTS)));
     expect(await linesOf(ledger)).toEqual(lines);
-    expect((await ledger.about("no uuid")).map(({ subject, source, line }) => [subject, source, line])).toEqual([
-      ["t:d", "more.csv", 3],
-    ]);
+    expect(
+      (await ledger.about("no uuid")).map(({ subject, run, item }) => [
+        subject,
+        run.inputs[0]?.name,
+        item?.origin.line,
+      ]),
+    ).toEqual([["t:d", "more.csv", 3]]);
     expect((await ledger.runs()).map(({ kind, state }) => [kind, state])).toEqual([
       ["imported", "finished"],
       ["imported", "finished"],
