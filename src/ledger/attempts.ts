@@ -1,10 +1,22 @@
 /**
- * The tries to send a chunk. Where workers send, a step counts only under the fence of the
+ * The tries to send a chunk, and what their answers make of it. Where workers send, a step counts only under the fence of the
  * lane's latest claim, and a try that was given up decides nothing any more. Times of limits are the database's clock.
  */
 
 import { EXIT_CODES } from "../failure.ts";
-import { type Chunk, mustPass, pass, selectChunks } from "./chunk-life.ts";
+import { cleanText } from "../text.ts";
+import { deleteActions } from "./actions.ts";
+import {
+  type Chunk,
+  cut,
+  mustPass,
+  type Outcome,
+  pass,
+  readChunk,
+  readOutcomes,
+  selectChunks,
+  storeOutcomes,
+} from "./chunk-life.ts";
 import { QUESTION_STATES } from "./chunks.ts";
 import { assigned, first, type Reader, type Sql, scalar, select, sql, type Writer, words } from "./database.ts";
 
@@ -110,13 +122,69 @@ export async function beginAttempt(
  *
  * @returns false where no such attempt is under way. Else nobody gives it up before the transaction ends.
  */
-export async function endAttempt(writer: Writer, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
+async function closeAttempt(writer: Writer, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
   const { chunk, at, class: meant, answers, httpStatus, detail, raw, claim, attempt } = ended;
   const isDecided = answers?.every(({ outcome }) => outcome !== "in doubt") === true;
   const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: isDecided ? undefined : raw });
   const which = claim === undefined ? sql`` : sql` AND attempt = ${attempt} AND fence = ${claim.fence}`;
   const where = sql`run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
   return (await writer.run(sql`UPDATE attempts SET ${end} WHERE ${where}`)) === 1;
+}
+
+/** What becomes of a chunk whose attempt ended. */
+export async function endAttempt(
+  writer: Writer,
+  run: number,
+  ended: Ended,
+): Promise<Pick<Stepped, "isStored" | "doubt">> {
+  const { chunk, event, claim, answers, at, httpStatus, detail } = ended;
+  if (!(await closeAttempt(writer, run, ended)) && claim !== undefined) {
+    await keepLate(writer, claim, ended);
+    return { isStored: false, doubt: undefined };
+  }
+  if (answers === undefined) {
+    await mustPass(writer, run, chunk, event, { httpStatus, detail });
+    return { isStored: true, doubt: undefined };
+  }
+  const doubt = await storeAnswers(writer, run, { chunk, answers, httpStatus, at }, "answer");
+  return { isStored: true, doubt };
+}
+
+interface Said {
+  readonly chunk: number;
+  readonly answers: readonly (Outcome & { readonly why?: string })[];
+  readonly httpStatus: number | undefined;
+  readonly at: string;
+}
+
+/**
+ * The service's answer. Rejected actions are forgotten; those in doubt get a chunk of their own.
+ *
+ * @returns that chunk.
+ */
+export async function storeAnswers(
+  writer: Writer,
+  run: number,
+  { chunk, answers, httpStatus, at }: Said,
+  event: "answer" | "import",
+): Promise<Chunk | undefined> {
+  const count = (wanted: Outcome["outcome"]): number => answers.filter(({ outcome }) => outcome === wanted).length;
+  const [accepted, rejected, doubts] = [count("accepted"), count("rejected"), count("in doubt")];
+  const decided = { accepted, rejected, count: answers.length - doubts };
+  await mustPass(writer, run, chunk, event, { httpStatus, answeredAt: at, detail: undefined, ...decided });
+  const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
+  await storeOutcomes(writer, run, chunk, kept);
+  if (rejected > 0) {
+    const { items } = await readOutcomes(writer, run, chunk);
+    const gone = items.flatMap(({ outcome, origin }) => (outcome === "rejected" ? [origin] : []));
+    await deleteActions(writer, run, chunk, gone);
+  }
+  const doubt = answers.find(({ outcome }) => outcome === "in doubt");
+  if (doubt === undefined) return undefined;
+  const said = { outcomes: answers, detail: `${doubt.why}: ${cleanText(doubt.response ?? "", 200)}` };
+  const partOf = (place: number) => (answers[place]?.outcome === "in doubt" ? 0 : undefined);
+  const [part = chunk] = await cut(writer, run, chunk, partOf, "in doubt", said);
+  return await readChunk(writer, run, part);
 }
 
 const VANISHED = "the process ended before the answer came";
@@ -128,7 +196,7 @@ export async function doubtVanished(writer: Writer, run: number, at: string): Pr
   let doubted = 0;
   for (const { chunk } of await selectChunks(writer, over)) {
     // Its answer may be stored just now.
-    if (!(await endAttempt(writer, run, { chunk, at, class: "in doubt", detail: VANISHED }))) continue;
+    if (!(await closeAttempt(writer, run, { chunk, at, class: "in doubt", detail: VANISHED }))) continue;
     await mustPass(writer, run, chunk, "doubt", { detail: VANISHED });
     doubted += 1;
   }
@@ -179,7 +247,7 @@ async function obstacleTo(
  * it. Those that are planned again, by somebody's word or in a database that came back without the attempt, are in doubt once
  * more if the service may have them.
  */
-export async function keepLate(writer: Writer, { run, lane }: Claim, late: Ended): Promise<void> {
+async function keepLate(writer: Writer, { run, lane }: Claim, late: Ended): Promise<void> {
   const { chunk, attempt, at, answers, httpStatus, raw } = late;
   const accepted = answers?.filter(({ outcome }) => outcome === "accepted").length;
   const mayBeTaken = answers?.some(({ outcome }) => outcome !== "rejected") ?? raw !== undefined;

@@ -3,10 +3,10 @@
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
 import { type ActionFacts, IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
+import { storeAnswers } from "./attempts.ts";
 import { cutOut, insertChunk, type Origin, readOutcomes, selectChunks } from "./chunk-life.ts";
 import { type Database, scalar, sql, type Writer } from "./database.ts";
 import { insertRun, type Run, selectRuns } from "./runs.ts";
-import { storeAnswers } from "./steps.ts";
 
 /** A line of a promises file as an import takes it. */
 export interface ImportedLine extends ActionFacts {

@@ -1,8 +1,6 @@
 /** What a sender notes about its chunks, and what becomes of their actions. Whenever the process dies, the ledger knows what may have been sent. */
 
 import { crashPoint } from "../disk/crash-points.ts";
-import { cleanText } from "../text.ts";
-import { deleteActions } from "./actions.ts";
 import {
   beginAttempt,
   type Claim,
@@ -11,7 +9,6 @@ import {
   endAttempt,
   holdsLane,
   type Intent,
-  keepLate,
   type Stepped,
   selectAttempts,
 } from "./attempts.ts";
@@ -19,19 +16,15 @@ import {
   type Chunk,
   cut,
   HAS_UNWRITTEN,
-  mustPass,
-  type Outcome,
   pass,
   readBody,
-  readChunk,
   readOutcomes,
   readPromises,
   readRequest,
   selectChunks,
-  storeOutcomes,
 } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES } from "./chunks.ts";
-import { type Database, every, sql, type Writer, words } from "./database.ts";
+import { type Database, every, sql, words } from "./database.ts";
 
 /** What ended, and what is about to leave. */
 interface Step {
@@ -72,7 +65,7 @@ export const stepMethods = (database: Database) => ({
    */
   async advance(run: number, { ended, intent }: Step): Promise<Stepped> {
     const stepped = await database.write(async (writer): Promise<Stepped> => {
-      const stored = ended && (await storeEnd(writer, run, ended));
+      const stored = ended && (await endAttempt(writer, run, ended));
       const begun = intent && (await beginAttempt(writer, run, intent));
       return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
     });
@@ -112,56 +105,3 @@ export const stepMethods = (database: Database) => ({
     for (const { chunk } of await selectChunks(database, decided)) yield await readPromises(database, run, chunk);
   },
 });
-
-/** What becomes of a chunk whose attempt ended. */
-async function storeEnd(writer: Writer, run: number, ended: Ended): Promise<Pick<Stepped, "isStored" | "doubt">> {
-  const { chunk, event, claim, answers, at, httpStatus, detail } = ended;
-  if (!(await endAttempt(writer, run, ended)) && claim !== undefined) {
-    await keepLate(writer, claim, ended);
-    return { isStored: false, doubt: undefined };
-  }
-  if (answers === undefined) {
-    await mustPass(writer, run, chunk, event, { httpStatus, detail });
-    return { isStored: true, doubt: undefined };
-  }
-  const part = await storeAnswers(writer, run, { chunk, answers, httpStatus, at }, "answer");
-  return { isStored: true, doubt: part === undefined ? undefined : await readChunk(writer, run, part) };
-}
-
-interface Said {
-  readonly chunk: number;
-  readonly answers: readonly (Outcome & { readonly why?: string })[];
-  readonly httpStatus: number | undefined;
-  readonly at: string;
-}
-
-/**
- * The service's answer. Rejected actions are forgotten; those in doubt get a chunk of their own.
- *
- * @returns the number of that chunk.
- */
-export async function storeAnswers(
-  writer: Writer,
-  run: number,
-  { chunk, answers, httpStatus, at }: Said,
-  event: "answer" | "import",
-): Promise<number | undefined> {
-  const count = (wanted: Outcome["outcome"]): number => answers.filter(({ outcome }) => outcome === wanted).length;
-  const [accepted, rejected, doubts] = [count("accepted"), count("rejected"), count("in doubt")];
-  const decided = { accepted, rejected, count: answers.length - doubts };
-  await mustPass(writer, run, chunk, event, { httpStatus, answeredAt: at, detail: undefined, ...decided });
-  const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
-  await storeOutcomes(writer, run, chunk, kept);
-  if (rejected > 0) {
-    const { items } = await readOutcomes(writer, run, chunk);
-    const gone = items.filter(({ outcome }) => outcome === "rejected");
-    const actions = gone.map(({ origin }) => origin);
-    await deleteActions(writer, run, chunk, actions);
-  }
-  const doubt = answers.find(({ outcome }) => outcome === "in doubt");
-  if (doubt === undefined) return undefined;
-  const said = { outcomes: answers, detail: `${doubt.why}: ${cleanText(doubt.response ?? "", 200)}` };
-  const partOf = (place: number) => (answers[place]?.outcome === "in doubt" ? 0 : undefined);
-  const [part] = await cut(writer, run, chunk, partOf, "in doubt", said);
-  return part;
-}
