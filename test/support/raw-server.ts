@@ -16,15 +16,13 @@ export interface RawServer {
   readonly port: number;
   /** In the order in which they came. */
   readonly connections: readonly Seen[];
-  /** Stops listening and ends every connection. */
-  close(): Promise<void>;
 }
 
 interface Service {
-  /** When a connection is there. */
+  /** When a connection is there: the n-th, from 1. */
   readonly onConnection?: (socket: Socket, number: number) => void;
-  /** When a whole request is there: its number on this connection, and that of the connection, both from 1. */
-  readonly onRequest?: (socket: Socket, request: number, connection: number) => void;
+  /** When a whole request is there: the n-th of its connection, from 1. */
+  readonly onRequest?: (socket: Socket, request: number) => void;
   readonly tls?: Certificate;
 }
 
@@ -53,7 +51,7 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
         handled = end;
         end = undefined;
         requests += 1;
-        onRequest?.(socket, requests, number);
+        onRequest?.(socket, requests);
       }
     });
     onConnection?.(socket, number);
@@ -63,16 +61,11 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
       ? createServer({ noDelay: true }, serve)
       : createTlsServer(tls, serve).on("tlsClientError", () => {}); // who does not trust us goes
   const port = await listen(server);
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closed ??= new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
-    return closed;
-  };
-  onTestFinished(close);
-  return { port, connections, close };
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port, connections };
 }
 
 /** Where the request that starts at `from` will end, if its head is whole. */

@@ -78,7 +78,11 @@ describe("in the next full export", () => {
 
   test.each<[how: string, name: string, edit: (text: string) => string]>([
     ["as it was", "sales.csv", (text) => text],
-    ["on another line, with other blanks", "sales.csv", () => `${HEADER}\nE, t3 ,u3,12.00,1780000003\n${BAD}\n`],
+    [
+      "on another line, with other blanks",
+      "sales.csv",
+      () => `${HEADER}\nE,t3,u3,12.00,1780000003\nE, t2 ,u2,?,1780000002\n`,
+    ],
     ["among other columns", "sales.csv", (text) => text.replace(/^(.+)$/gm, "$1,").replace("Time,", "Time,note")],
     ["of a file with a date in its name", "sales-2026-03-02.csv", (text) => text],
   ])("it is known %s", async (_, name, edit) => {

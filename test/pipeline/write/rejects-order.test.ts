@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Asked, acceptedBy, type Field, type Options, openSold } from "../../support/context.ts";
+import { acceptedBy, type Field, type Options, openSold } from "../../support/context.ts";
 import { LONG } from "../../support/walks.ts";
 
 /** What the service has taken of T1 beside its sale, in order. */
@@ -162,26 +162,5 @@ describe("corrected rows", () => {
     const both = await field.stream(["updates-both.csv"], BEARING);
     expect(both.summary?.actions, both.said).toMatchObject({ accepted: 0, late: 1, alreadySent: 1 });
     expect(taken(field)).toBe("b");
-  });
-
-  test.each<[string, readonly string[], readonly string[], string]>([
-    [
-      "that are right at the source by now are sent once",
-      [bad("a"), good("c"), bad("b")],
-      [bad("a"), good("c"), good("b")],
-      "a c b",
-    ],
-    ["of two nights stand in the order of the nights", [bad("b")], [bad("c"), bad("a")], "b c a"],
-  ])("%s", async (_, first, second, expected) => {
-    const field = await openSold();
-    for (const rows of [first, second]) {
-      await night(field, "updates.csv", ...rows);
-      // What comes when is compared.
-      const now = { asked: ({ context }: Asked) => Object.assign(context, { now: () => new Date() }) };
-      expect((await field.stream(["updates.csv"], BEARING, now)).exitCode).toBe(4);
-    }
-    await turnRound(field, "updates.rejects.csv");
-    await field.stream(["updates.rejects.csv"], BEARING);
-    expect(taken(field)).toBe(expected);
   });
 });

@@ -19,10 +19,6 @@ const timesOf = (...attempts: readonly TimedAttempt[]) => {
 };
 
 describe("the times of requests", () => {
-  it("are none where nothing was sent", () => {
-    expect(sendingTimes([])).toBeUndefined();
-  });
-
   it("say how many there were, how long they took, and how many actions were answered", () => {
     const times = timesOf(request(0, 1000), request(1000, 3000), request(4000, 2000));
     expect(times).toMatchObject({ busyMs: 6000, answeredActions: 300, medianMs: 2000, slowestMs: 3000 });
@@ -53,10 +49,6 @@ describe("the times of requests", () => {
     expect(times.breaks).toEqual([1000]);
     expect(times.busyMs).toBe(2500);
     expect(times.marks.map(({ from }) => from)).toEqual([0, 1000, 1500]);
-  });
-
-  it("keep a break of a minute", () => {
-    expect(timesOf(request(0, 600_000), request(660_000, 600_000)).breaks).toEqual([]);
   });
 
   it("never run backwards where a clock was set back", () => {
