@@ -65,7 +65,11 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
       .replace(/,11\.50,/, ",??,"),
   );
   const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid"];
-  expect(await place.tickets([...command, "1"], service)).toMatchObject({ exitCode: 3 });
+  const invalid = await place.summary([...command, "1"], service);
+  expect(invalid.exitCode).toBe(3);
+  const next = wordsOf(invalid.summary.next ?? "").slice(1);
+  expect(next, "problems that only a ledger shows are there, too").toContain("--env");
+  expect(await place.tickets(next, service)).toMatchObject({ exitCode: 3 });
   expect(await place.tickets([...command, "3%"], service)).toMatchObject({ exitCode: 3 });
   expect(service.connections()).toBe(0);
   expect(await place.tickets([...command, "4%"], service)).toMatchObject({ exitCode: 4 });

@@ -28,6 +28,8 @@ describe("a key that is not there", () => {
       `environments: {live: {baseUrl: "${service.baseUrl}", apiKey: {command: [sh, -c, "echo x >> ran; echo the-key-of-the-test"]}}}\n`,
     );
     const command = ["stream", "sales.csv", "--env", "live", "--config", "c.yaml"];
+    expect((await place.tickets([...command, "--dry-run"])).exitCode).toBe(0);
+    expect(existsSync(place.path("ran"))).toBe(false);
     for (const _ of [1, 2]) expect((await place.tickets(command)).exitCode).toBe(0);
     expect(place.read("ran")).toBe("x\n");
   });

@@ -166,6 +166,17 @@ test("a folder that is gone before its run goes on: the working directory takes 
   expect(place.read("sales.rejects.csv")).toContain(`T-${ROWS}`);
 });
 
+test("a chunk that is being sent is called in flight while the process lives", LONG, async () => {
+  const { place, service } = await openSales(ROWS);
+  let shown = "";
+  meanwhile(service, async () => {
+    shown = (await place.tickets(["status", "--env", "playground"], service)).stdout;
+  });
+  await place.tickets(SEND, service);
+  expect(shown).toMatch(/ open, being sent .* in flight/);
+  expect(shown).not.toContain("in doubt");
+});
+
 describe("standard streams", () => {
   test("a reader of the promises that goes away: the rest goes to a file, said", LONG, async () => {
     const { place, service } = await openSales(ROWS);
@@ -193,16 +204,15 @@ describe("standard streams", () => {
   });
 
   test.each([
-    ["stdin", '"$@" <&-'],
-    ["stdout", '"$@" >&-'],
-    ["stderr", '"$@" 2>&-'],
-    ["all three", '"$@" <&- >&- 2>&-'],
-  ])("%s closed: the run is as ever", LONG, async (_, shell) => {
+    ["stdin", '"$@" <&-', "promises.ndjson"],
+    ["stdout", '"$@" >&-', "promises.ndjson"],
+    ["stdout, where promises go,", '"$@" >&-', "-"],
+    ["stderr", '"$@" 2>&-', "promises.ndjson"],
+    ["all three", '"$@" <&- >&- 2>&-', "promises.ndjson"],
+  ])("%s closed: the run is as ever", LONG, async (_, shell, output) => {
     const { place, service } = await openSales(ROWS);
-    expect(await place.tickets([...SEND, "-o", "promises.ndjson"], { ...service, shell })).toMatchObject({
-      exitCode: 0,
-    });
-    expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
+    expect(await place.tickets([...SEND, "-o", output], { ...service, shell })).toMatchObject({ exitCode: 0 });
+    if (output !== "-") expect(ticketsOf(readPromises(place.read(output)))).toEqual(ALL);
     await expectAllOnce(place, service);
   });
 
