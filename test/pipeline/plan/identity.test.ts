@@ -161,11 +161,9 @@ describe("unclear", () => {
     );
     const adopted = await field.stream(["left.rejects.ndjson"], { adopt: true });
     expect(adopted).toMatchObject({ exitCode: 0, summary: { state: "adopted", actions: { alreadySent: 1 } } });
-    for (const [name, alreadySent] of [
-      ["left.rejects.ndjson", 1],
-      ["moves.ndjson", 3],
-    ] as const)
-      expect(await field.stream([name])).toMatchObject({ exitCode: 0, summary: { actions: { alreadySent } } });
+    const known = await field.stream(["left.rejects.ndjson"]);
+    expect(known).toMatchObject({ exitCode: 0, summary: { actions: { alreadySent: 1 } } });
+    expect((await field.stream(["moves.ndjson"])).summary?.actions).toMatchObject({ accepted: 0, unclear: 0 });
   });
 
   test("is also one that comes back alone", async () => {
