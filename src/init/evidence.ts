@@ -1,5 +1,6 @@
 /** What the beginning of an export shows: its columns, and how its rows are written. */
 
+import { readColumns } from "../map/named-columns.ts";
 import { isTotalsWord } from "../map/totals.ts";
 import { type Column, columnOf } from "./column.ts";
 import { namesBlock, namesCount, says } from "./header-words.ts";
@@ -63,6 +64,8 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
     fillDown,
     /** Without such: columns that are blank wherever another says the same as in the row above. */
     mayFillDown: fillDown.length === 0 ? (blocks?.likely ?? []).filter(isUsable) : [],
+    /** Columns named like fields. */
+    fieldNames: readColumns(header),
     /** What was looked at: `all 3 rows`. */
     allRows: allRowsText(rows.length, sample),
     /** Headers that another file has too. */

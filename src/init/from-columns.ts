@@ -121,7 +121,6 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
     rules: [
       ...csvLines(roles),
       ...zoneLines(used),
-      ...listsShown(roles),
       ...before,
       ...(source.length === 0 ? [] : [{ key: "fields", lines: source }]),
       ...(doubt === undefined ? [] : [{ key: "action", value: ask(`${doubt}: ${asBelow}`) }]),
@@ -154,14 +153,3 @@ const goodsShown = ({ all }: Roles): readonly Comment[] =>
         `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, ${out}: docs/mapping.md, Rows that give nothing`,
       );
     });
-
-/** Lists that no rule looks into. */
-function listsShown({ otherLists }: Roles): readonly Comment[] {
-  if (otherLists.length === 0) return [];
-  const named = otherLists.slice(0, 5).join(", ");
-  return [
-    {
-      comment: `#each: {path: ${otherLists[0]}}   # rows hold lists (${named}); with this line each item is a ticket, and {item.…} what is in it`,
-    },
-  ];
-}

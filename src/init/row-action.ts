@@ -2,7 +2,7 @@
 
 import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
-import { actionOfFileName, fieldsOf, missingFields, readColumns } from "../map/named-columns.ts";
+import { actionOfFileName, fieldsOf, missingFields } from "../map/named-columns.ts";
 import type { Column } from "./column.ts";
 import { isOrderName, joinedWords, namesTicket, runsOf, says, WORDS, wordsOf } from "./header-words.ts";
 import type { Roles } from "./roles.ts";
@@ -22,35 +22,35 @@ const NONE_RELAXED: ReadonlySet<string> = new Set();
 export const fieldsTaken = (action: ActionName): ReadonlySet<string> => fieldsOf(action, NONE_RELAXED);
 
 /** Columns named like fields of the action, by the fields. */
-export function fieldColumns({ columns, header }: Roles, action: ActionName): ReadonlyMap<string, Column> {
+export function fieldColumns({ columns, fieldNames }: Roles, action: ActionName): ReadonlyMap<string, Column> {
   const takes = fieldsTaken(action);
   return new Map(
-    [...readColumns(header).fields].flatMap(([field, index]) => {
+    [...fieldNames.fields].flatMap(([field, index]) => {
       const column = columns[index];
       return column === undefined || !takes.has(field) || /[{}]/.test(column.name) ? [] : [[field, column] as const];
     }),
   );
 }
 
-/** Those columns where they give all that the action needs, so that it needs no rules; else none. */
-export function namedColumns(roles: Roles, action: ActionName): ReadonlyMap<string, Column> {
-  const { fields, action: own, conflict } = readColumns(roles.header);
-  const columns = fieldColumns(roles, action);
-  const isRead = conflict === undefined && own === undefined && isFlat(roles);
-  const isAll = columns.size >= 2 && missingFields(action, (field) => fields.has(field)).length === 0;
-  return isRead && isAll ? columns : new Map();
-}
+/** Whether columns named like fields can be read without rules, which lists need. */
+const needsNoRules = ({ fieldNames, otherLists, items }: Roles): boolean =>
+  fieldNames.conflict === undefined && otherLists.length === 0 && items === undefined;
 
-/** Rows with lists are read by rules only. */
-const isFlat = ({ otherLists, items }: Roles): boolean => otherLists.length === 0 && items === undefined;
+/** Columns named like fields where they give all that the action needs, so that it needs no rules; else none. */
+export function namedColumns(roles: Roles, action: ActionName): ReadonlyMap<string, Column> {
+  const { fields, action: own } = roles.fieldNames;
+  const columns = fieldColumns(roles, action);
+  const isAll = columns.size >= 2 && missingFields(action, (field) => fields.has(field)).length === 0;
+  return own === undefined && isAll && needsNoRules(roles) ? columns : new Map();
+}
 
 /** The actions that the rows name in a column called action; none where one of the names is unknown. */
 export function ownActions(roles: Roles): readonly ActionName[] {
-  const { action, fields, conflict } = readColumns(roles.header);
-  const column = action === undefined ? undefined : roles.columns[action];
-  if (column === undefined || conflict !== undefined || fields.size === 0 || !isFlat(roles)) return [];
-  const named = [...column.values.keys()];
-  return column.filled === column.rows && named.every(isActionName) ? named : [];
+  const { action = -1, fields } = roles.fieldNames;
+  const column = roles.columns[action];
+  if (column === undefined || fields.size === 0 || !needsNoRules(roles)) return [];
+  const given = [...column.values.keys()];
+  return column.filled === column.rows && given.every(isActionName) ? given : [];
 }
 
 /** The file's name decides, as without a config; then what the columns speak of. */

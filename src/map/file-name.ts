@@ -60,12 +60,15 @@ function dateOf(fileName: string, path: RulePath): string {
   return date;
 }
 
-const CLOCK = /\d{1,2}:\d\d(?::\d\d)?/g;
+/** Also a part of one, behind a column. */
+const CLOCK = /\d{0,2}(?::\d\d)+/g;
 
-/** What a template of a time says by itself: with four digits or more beside a time of day that is a date, in whichever form. */
+/** The date that a template of a time says by itself: three numbers, two beside the name of a month, or eight digits. */
 function dateWrittenIn(template: string): string | undefined {
   const own = template.replace(/\{[^{}]*\}/g, " ");
-  return own.replace(CLOCK, " ").replace(/\D/g, "").length >= 4 ? own.trim() : undefined;
+  const numbers = own.replace(CLOCK, " ").match(/\d+/g) ?? [];
+  const isNamed = numbers.length === 2 && /\p{L}{3}/u.test(own);
+  return numbers.length > 2 || isNamed || numbers.some(({ length }) => length >= 8) ? own.trim() : undefined;
 }
 
 /**

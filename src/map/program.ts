@@ -195,9 +195,9 @@ function compileAction(entry: SourceAction, source: Source, at: RulePath): Actio
 /** What conditions compare in the items of each list that actions repeat by. */
 function watchedItems(rules: readonly ActionRules[], lookups: ReadonlyMap<string, Lookup>): readonly WatchedColumn[] {
   const repeated = Map.groupBy(rules, ({ each }) => each?.by ?? "");
-  return [...repeated].flatMap(([ownEach, ofList]) => {
+  return [...repeated].flatMap(([by, ofList]) => {
     const looked = ofList.flatMap(({ lookedInItems }) => lookedInItems);
-    return watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, ownEach }));
+    return watchedColumns(looked, lookups.keys()).map((column) => ({ ...column, readPer: `item of ${by}` as const }));
   });
 }
 

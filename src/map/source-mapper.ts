@@ -178,9 +178,10 @@ export class SourceMapper implements Mapper {
       isTaken = items !== undefined && isMet && rule.action !== "newEvent";
     } else {
       const isOnly = this.#program.each === undefined;
+      const per = `item of ${each.by}` as const;
       for (const [at, inner] of items.entries()) {
         scope.enter(isOnly ? numberOfItem(each, inner, at) : n, inner, item);
-        this.#program.watch.seeItem(scope, each.by);
+        this.#program.watch.seeItem(scope, per);
         if (!rule.isJudgedByItem || rule.when?.holds(scope) === true) this.#giveAction(rule);
         else this.#whyNothing ??= `no when takes an item of ${each.by}`;
       }

@@ -20,11 +20,11 @@ export interface WatchedColumn {
   readonly takesOthers: boolean;
   /** A condition takes only some values, so a value that is named nowhere misses its action. */
   readonly isTested: boolean;
-  /** Read once for each repetition of `each`, since it may differ there; otherwise once a row. */
-  readonly isOfItem: boolean;
-  /** What an action's own `each` repeats by, of whose items it is. */
-  readonly ownEach?: string;
+  readonly readPer: ReadPer;
 }
+
+/** How often a column is read: once a row, or where it may differ, for each item of the source's `each` or of an action's own. */
+type ReadPer = "row" | "item" | `item of ${string}`;
 
 /**
  * The columns that conditions compare or `skip` names, whatever gives them: the file, a lookup, an item of `each`.
@@ -52,7 +52,7 @@ export function watchedColumns(
       named: new Set(all.flatMap(({ named }) => named)),
       takesOthers: ofColumn.some(({ takesOthers }) => takesOthers),
       isTested: ofColumn.some(({ takesOthers }) => !takesOthers),
-      isOfItem: headsIn(first.label).some((head) => added.has(head)),
+      readPer: headsIn(first.label).some((head) => added.has(head)) ? "item" : "row",
     };
   });
 }
@@ -84,30 +84,33 @@ const MOST_TEXT = 200;
 
 export class ValueWatch {
   readonly #tallies: readonly ValueTally[];
-  readonly #ofRow: readonly ValueTally[];
-  /** By what an action's own `each` repeats by; undefined of what else differs within a row. */
-  readonly #ofItems: ReadonlyMap<string | undefined, readonly ValueTally[]>;
+  readonly #readPer: ReadonlyMap<ReadPer, readonly ValueTally[]>;
   #rows = 0;
   /** A row gave an action, or `skip` named it. */
   #fits = false;
 
   constructor(columns: readonly WatchedColumn[]) {
     this.#tallies = columns.map((column) => new ValueTally(column));
-    const { row = [], item = [] } = Object.groupBy(this.#tallies, ({ column }) => (column.isOfItem ? "item" : "row"));
-    this.#ofRow = row;
-    this.#ofItems = Map.groupBy(item, ({ column }) => column.ownEach);
+    this.#readPer = Map.groupBy(this.#tallies, ({ column }) => column.readPer);
   }
 
-  /** Looks at what differs within a row: in an item of the source's `each`, or of an action's own. Called before `see` of the row. */
-  seeItem(scope: Scope, ownEach?: string): void {
-    look(this.#ofItems.get(ownEach) ?? [], scope, true);
+  /** Looks at what differs within a row. Called before `see` of the row. */
+  seeItem(scope: Scope, per: Exclude<ReadPer, "row"> = "item"): void {
+    this.#look(per, scope, true);
   }
 
   /** @param gave whether the row gave an action other than its event. */
   see(scope: Scope, gave: boolean): void {
     this.#rows += 1;
     if (gave) this.#fits = true;
-    look(this.#ofRow, scope, gave);
+    this.#look("row", scope, gave);
+  }
+
+  /** What can't be read in the row is reported where it is needed. */
+  #look(per: ReadPer, scope: Scope, gave: boolean): void {
+    const found = scope.problems.length;
+    for (const tally of this.#readPer.get(per) ?? []) tally.see(scope, gave);
+    scope.problems.length = found;
   }
 
   /** A row that `skip` takes, whatever else it holds. */
@@ -126,13 +129,6 @@ export class ValueWatch {
       ...(isLost ? [nothingMapped(this.#rows, deciding)] : []),
     ];
   }
-}
-
-/** What can't be read in the row is reported where it is needed. */
-function look(tallies: readonly ValueTally[], scope: Scope, gave: boolean): void {
-  const found = scope.problems.length;
-  for (const tally of tallies) tally.see(scope, gave);
-  scope.problems.length = found;
 }
 
 /** The values of one column. */
@@ -215,14 +211,14 @@ class ValueTally {
 
   /** The one line that names them for good: `skip` where all their rows give nothing, else `expect` with all that is known. */
   #remedyFor(open: readonly Counted[]): string {
-    const { label, named, isOfItem, ownEach, isTested } = this.column;
+    const { label, named, readPer, isTested } = this.column;
     if (!isTested)
       return "Such rows are taken as any other. Where they should not be, name the values as the file writes them.";
-    const isLost = !isOfItem && open.every(([, { lost, rows }]) => lost === rows);
+    const isLost = readPer === "row" && open.every(([, { lost, rows }]) => lost === rows);
     const others = [...this.#strange].flatMap(([value, { lost }]) => (isLost && lost === 0 ? [] : value));
     const values = isLost ? others : [...named, ...others];
     // Neither can name what is in the items of an action's own each.
-    if (ownEach !== undefined || values.length > MOST_IN_HINT)
+    if (readPer.startsWith("item of") || values.length > MOST_IN_HINT)
       return "Add each value to the when of its action; or list in that when all that give nothing: {not: [one, other]}.";
     const list = values.map((value) => quoted(value, MOST_TEXT)).join(", ");
     const line = `${isLost ? "skip" : "expect"}: {${quoted(label, MOST_TEXT)}: [${list}]}`;

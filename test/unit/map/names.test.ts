@@ -76,6 +76,13 @@ describe("a date in the config", () => {
     expect(times(scans(orderTime, match), fileName)).toEqual([1778362200]);
   });
 
+  test.each([
+    ['{from: "{T}.5.2026 {At}", format: "d.M.yyyy H:mm"}', 1777671000],
+    ['{from: "{T}. Mai 2026 {At}:00", format: "d. MMMM yyyy H:mm:ss"}', 1777671000],
+  ])("is none where the day is in the row: %s", (orderTime, time) => {
+    expect(times(scans(orderTime, '"*.csv"'), "scans.csv")).toEqual([time]);
+  });
+
   test("is taken for the time of an event", () => {
     const yaml = `match: "*.csv"\nactions:\n  - newEvent: {fields: {eventId: "{T}", currency: EUR, startTime: "2026-05-09T21:30:00Z"}}`;
     expect(actionsOf(mapText(yaml, "T,At\n1,x\n").mapped)).toMatchObject([{ data: { startTime: 1778362200 } }]);
