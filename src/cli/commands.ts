@@ -134,7 +134,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
     run: async (given, context) => (await import("../commands/resume.ts")).resume(given, context),
   },
   settle: {
-    about: "say what became of a chunk; close a run",
+    about: "say what became of a chunk; close or pause a run",
     group: "Every day:",
     argument: ONLY_OPEN_RUN,
     flags: usual(
@@ -155,7 +155,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       "tickets settle 4ba62e61 --env playground",
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
-    note: "Without --sent, --not-sent or --abandon it only shows what needs a decision.",
+    note: "Without --sent, --not-sent, --abandon or --pause it only shows what needs a decision.",
     run: async (given, context) =>
       (await import("../commands/settle.ts")).settle({ ...given, decision: decisionOf(given) }, context),
   },

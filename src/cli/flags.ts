@@ -76,12 +76,14 @@ export const DECISIONS = [
     "the service does not have them: they are sent again, or go into rejects if the run is closed",
   ),
   flag("decision", "--abandon", "close the run: what was not sent stays unsent").conflicts("chunk"),
+  flag("decision", "--pause", "send nothing more of the run until it is resumed").conflicts("chunk"),
 ].map((option, at, all) => option.conflicts(all.slice(at + 1).map((other) => other.attributeName())));
 
-export function decisionOf({ sent, notSent, abandon }: Given): SettleDecision | undefined {
+export function decisionOf({ sent, notSent, abandon, pause }: Given): SettleDecision | undefined {
   if (sent) return "sent";
   if (notSent) return "not-sent";
-  return abandon ? "abandon" : undefined;
+  if (abandon) return "abandon";
+  return pause ? "pause" : undefined;
 }
 
 function parseAction(value: string): string {

@@ -13,7 +13,7 @@ import type { Reporter } from "./reporter.ts";
 /** Flags without a value. */
 type Switch =
   | ("quiet" | "verbose" | "json" | "dryRun" | "resend" | "adopt" | "publish" | "moveAside" | "yes")
-  | ("untilIdle" | "sent" | "notSent" | "abandon" | "follow" | "trust" | "reset")
+  | ("untilIdle" | "sent" | "notSent" | "abandon" | "pause" | "follow" | "trust" | "reset")
   | ("remote" | "check" | "all");
 
 type Text = "output" | "reason" | "report" | "metrics" | "log" | "faults";

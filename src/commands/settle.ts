@@ -1,4 +1,4 @@
-/** `tickets settle`: a person says what became of a chunk, or closes a run. */
+/** `tickets settle`: a person says what became of a chunk, closes a run, or pauses it. */
 
 import { isOnce } from "../actions/marks.ts";
 import type { Environment } from "../config/environment.ts";
@@ -42,6 +42,7 @@ export async function settle(options: SettleOptions, context: Context): Promise<
       `${chunk === undefined ? "Run" : `Chunk ${chunk} of run`} ${run.run} has nothing to settle, so nothing was changed. See what was decided: ${statusCommand(environment, run.run)}`,
     );
   if (decision === "abandon") info(`Run ${run.run} is closed.`);
+  if (decision === "pause") info(`Run ${run.run} is paused. Nothing more of it is sent until you resume it.`);
   if (questions !== undefined) sayQuestions(run, questions, environment, context);
   info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined) sayRejects(summary, run.inputs, context);

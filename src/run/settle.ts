@@ -1,4 +1,4 @@
-/** A person says what became of a chunk, or closes a run. */
+/** A person says what became of a chunk, closes a run, or pauses it. */
 
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -14,7 +14,7 @@ import { byUser, type Limits, type OpenEnvironment, openEnvironment } from "./op
 import { actionsOfChunk, chosenRun, openQuestions, type Question, statusAfter } from "./runs.ts";
 import type { Summary } from "./summary.ts";
 
-export type SettleDecision = "sent" | "not-sent" | "abandon";
+export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
 export interface SettleSettings extends Limits {
   readonly environment: Environment;
@@ -78,6 +78,11 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   switch (decision) {
     case undefined:
       break;
+    case "pause": {
+      const exitCode = run.exitCode ?? EXIT_CODES["stopped-early"];
+      await ledger.noteStop(run.number, { exitCode, paused: byUser(options.reason) });
+      break;
+    }
     case "abandon":
       if (!(await close(context, opened, run, options))) return undefined;
       break;

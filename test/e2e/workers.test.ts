@@ -386,6 +386,25 @@ test(named("a run that a person stops while it is sent waits until it is resumed
   await expectEachOnce(rig, service.sent());
 });
 
+test(named("a run that a person pauses while it is sent waits until it is resumed"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10, timeout: "1m" });
+  const { service, tickets, run, startWorker } = rig;
+  let paused: Promise<Ended> | undefined;
+  service.behave({
+    answer: async () => {
+      paused ??= tickets(["settle", run, ...ENV, "--pause", "--reason", "wrong prices"]);
+      await paused;
+      return undefined;
+    },
+  });
+  const stopped = await startWorker("--lanes", "2").ended;
+  expect([stopped.exitCode, (await paused)?.exitCode], stopped.stderr).toEqual([8, 0]);
+  expect(stopped.stderr).toContain("was stopped by a person");
+  expect(service.requests.length).toBeLessThanOrEqual(2);
+  expect((await tickets(["resume", run, ...ENV])).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
 test(named("a run that is closed waits for what is on its way, and is left alone by workers"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
   const { service, startWorker, tickets, run, server, schema } = rig;
