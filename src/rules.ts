@@ -49,6 +49,11 @@ export const MAPPING_RULES = rulesOf("error", {
     reason: "The clocks of the zone skip this hour, so this local time never existed.",
     example: "2026-03-29 02:30:00 in Europe/Berlin",
   },
+  "value-looks-constant": {
+    reason:
+      "All rows of a file give one ticket, though they differ: its id is a constant, or made of columns that are the same in each row.",
+    example: "ticketId: wave-26, where {Barcode} was meant",
+  },
   "value-unknown": {
     reason: "The value table lacks the value and declares no else.",
     example: "map: {VIP: 79.50} for Product = Crew",
@@ -64,6 +69,12 @@ export const MAPPING_RULES = rulesOf("error", {
   "each-unreadable": {
     reason: "What each repeats by is no count and no list, or has text that its pattern does not match.",
     example: 'each: {count: "{Quantity}"} for Quantity = two',
+  },
+  "each-empty": {
+    severity: "warn",
+    reason:
+      "A row that an action's when takes gives nothing but its event, since each finds nothing: it may be incomplete.",
+    example: 'when: {Status: paid} and each: {path: tickets} for "tickets":[]',
   },
   "list-missing": {
     reason: "A missing list is not an empty one: the row may be incomplete.",

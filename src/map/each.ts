@@ -3,7 +3,7 @@
 import { typeName } from "../actions/exact-number.ts";
 import type { MappingRule } from "../rules.ts";
 import { JsonKeys, leafAt } from "./json-rows.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Columns, EachNames } from "./names.ts";
 import { compilePattern, type Matches } from "./pattern.ts";
 import type { Names, Read, Scope } from "./scope.ts";
@@ -16,6 +16,8 @@ export interface Each {
   readonly names: EachNames;
   /** What it repeats by, in words: for a row that it repeats zero times. */
   readonly by: string;
+  /** The condition of a `when` that takes only rows with items, as a config writes it. */
+  readonly whereFilled: string;
   /** Its items are the seats of a block, which `{n}` then is. */
   readonly givesSeats?: true;
 }
@@ -47,6 +49,8 @@ function refuse({ problems }: Scope, field: string, value: string | undefined, w
 /** The column that a template is; the template itself where it is more. */
 const columnIn = (template: string): string => /^\{([^{}]+)\}$/.exec(template)?.[1] ?? template;
 
+const whereFilled = (template: string, test: string): string => `{${quote(columnIn(template))}: {${test}}}`;
+
 /** A larger count comes from a wrong column, and would fill the memory. */
 const MOST_REPETITIONS = 10_000;
 
@@ -58,6 +62,7 @@ function byCount(template: string, names: Names, path: RulePath): Each {
     : `skip: {${name}: ""} in its source`;
   return {
     by: template,
+    whereFilled: whereFilled(template, "above: 0"),
     names: {},
     items: (scope) => {
       const text = read(scope);
@@ -80,6 +85,7 @@ function byRange(range: { readonly from: string; readonly to: string }, names: N
   const by = `${range.from} to ${range.to}`;
   return {
     by,
+    whereFilled: whereFilled(range.from, "empty: false"),
     names: {},
     givesSeats: true,
     items: (scope) => {
@@ -111,6 +117,7 @@ function byPath(listPath: string, { columns, optional, outer }: EachContext, pat
   columns.want({ name: listPath, choices: [listPath], list: listOfItem, isIn: (value) => listOf(value) !== undefined });
   return {
     by: listPath,
+    whereFilled: whereFilled(`${isOfItem ? listPath.replace("item", "outer") : listPath}.length`, "above: 0"),
     names: { item: { list: listPath } },
     items: (scope) => {
       const list = listOf(isOfItem ? scope.item : scope.value);
@@ -147,6 +154,7 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
   const column = columnIn(template);
   return {
     by: template,
+    whereFilled: whereFilled(template, "empty: false"),
     names: {
       item: { groups: pattern.groups },
       length: column === template ? undefined : { name: `${column}.length`, read: count },

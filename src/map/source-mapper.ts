@@ -5,8 +5,8 @@ import { FIELD_NAMES } from "../actions/fields.ts";
 import type { FileProblem, Problem } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import type { MappingRule } from "../rules.ts";
+import { Events, OneTicketWatch } from "./across-rows.ts";
 import type { Each } from "./each.ts";
-import { Events } from "./events.ts";
 import type { Expectation } from "./expect.ts";
 import { withExactNumbers } from "./json-rows.ts";
 import { isOnlyItem, type Mapped, type Mapper, mapItem, type Understanding } from "./mapper.ts";
@@ -22,12 +22,15 @@ export class SourceMapper implements Mapper {
   readonly #program: Program;
   readonly #scope = new Scope();
   readonly #events: Events;
+  readonly #oneTicket = new OneTicketWatch();
   // What the row in hand gives, before it is known whether all of it can be read.
   #drafts: Draft[] = [];
   /** Its newEvents that can be read: should the row be bad, the next row of the event gives them. */
   #soundEvents: Draft[] = [];
   /** Why it gives no action, where that is not because of conditions. */
   #whyNothing: string | undefined;
+  /** What may be missing in it: an action takes it, and `each` finds nothing. */
+  #empty: Problem[] = [];
   /** Its newEvent was given by an earlier row. */
   #isEventGiven = false;
 
@@ -74,6 +77,7 @@ export class SourceMapper implements Mapper {
     // An event without conditions comes with whichever row is first, so it says nothing about the row.
     const gave = mapped.kind === "actions" && !(givesEventsBeside && areOnlyEvents(mapped.drafts));
     watch.see(scope, gave || mapped.kind === "invalid");
+    if (mapped.kind === "actions") this.#oneTicket.see(mapped.drafts, row.text);
     return mapped;
   }
 
@@ -91,7 +95,12 @@ export class SourceMapper implements Mapper {
   problemsOfFile(): readonly FileProblem[] {
     const { columns, watch } = this.#program;
     const { config, fileName } = this.#settings;
-    return [...columns.problems(config.optional), ...watch.problems(fileName), ...this.#events.problems()];
+    return [
+      ...columns.problems(config.optional),
+      ...watch.problems(fileName),
+      ...this.#events.problems(),
+      ...this.#oneTicket.problems(),
+    ];
   }
 
   get understanding(): Understanding {
@@ -125,6 +134,7 @@ export class SourceMapper implements Mapper {
     this.#whyNothing = undefined;
     this.#isEventGiven = false;
     if (this.#soundEvents.length > 0) this.#soundEvents = [];
+    if (this.#empty.length > 0) this.#empty = [];
     if (each === undefined) this.#giveItem();
     else this.#giveItems(each);
     return this.#result();
@@ -144,10 +154,11 @@ export class SourceMapper implements Mapper {
     }
     scope.enter("1", undefined, undefined);
     this.#whyNothing = `nothing in ${each.by}`;
-    const isTaken = rules.some(
-      (rule) => rule.action !== "newEvent" && !asksItems(rule) && rule.when?.holds(scope) !== false,
-    );
-    if (items !== undefined && isTaken) this.#expect(expectations.filter(({ of }) => of === "row"));
+    if (items === undefined) return;
+    const taking = rules.filter((rule) => !asksItems(rule) && rule.when?.holds(scope) !== false);
+    const missing = taking.filter(({ action }) => action !== "newEvent");
+    for (const rule of missing) this.#missItems(rule, each);
+    if (missing.length > 0) this.#expect(expectations.filter(({ of }) => of === "row"));
   }
 
   #giveItem(): void {
@@ -159,23 +170,24 @@ export class SourceMapper implements Mapper {
     for (const rule of rules) {
       if (!rule.isJudgedByItem && rule.when?.holds(scope) === false) continue;
       if (rule.each === undefined) this.#giveAction(rule);
-      else if (this.#giveEach(rule, rule.each)) isTaken = true;
+      else if (!this.#giveEach(rule, rule.each)) isTaken = true;
     }
     if (isTaken || this.#drafts.length > given || scope.problems.length > found) this.#expect(expectations);
     watch.seeItem(scope);
   }
 
-  /** @returns whether the action takes the row, though it finds no items of its own in it. */
+  /** False where the action takes the row, but finds no items of its own in it. */
   #giveEach(rule: ActionRules, each: Each): boolean {
     const scope = this.#scope;
     const { n, item, outer } = scope;
     const items = each.items(scope);
-    let isTaken = false;
+    let isMissed = false;
     if (items === undefined || items.length === 0) {
       this.#whyNothing ??= `nothing in ${each.by}`;
       scope.enter(n, undefined, item);
-      const isMet = !rule.isJudgedByItem || (!asksOwnItems(rule) && rule.when?.holds(scope) === true);
-      isTaken = items !== undefined && isMet && rule.action !== "newEvent";
+      const isTaken = !rule.isJudgedByItem || (!asksOwnItems(rule) && rule.when?.holds(scope) === true);
+      isMissed = items !== undefined && isTaken && rule.action !== "newEvent";
+      if (isMissed) this.#missItems(rule, each);
     } else {
       const isOnly = this.#program.each === undefined;
       const per = `item of ${each.by}` as const;
@@ -187,7 +199,18 @@ export class SourceMapper implements Mapper {
       }
     }
     scope.enter(n, item, outer);
-    return isTaken;
+    return !isMissed;
+  }
+
+  /** Notes that `each` finds nothing for an action that takes the row. */
+  #missItems({ action, when }: ActionRules, { by, whereFilled }: Each): void {
+    if (when === undefined) return;
+    this.#empty.push({
+      rule: "each-empty" satisfies MappingRule,
+      field: by,
+      message: `The row meets the when of ${action}, but its each finds nothing in ${by}, so it gives none.`,
+      hint: `Is the row complete? If such rows give none, add ${whereFilled} to that when.`,
+    });
   }
 
   #giveAction(rule: ActionRules): void {
@@ -238,7 +261,8 @@ export class SourceMapper implements Mapper {
     const drafts = this.#drafts;
     const { problems, likely: ofCells } = this.#scope;
     const isOnlyEvent = areOnlyEvents(drafts);
-    const likely = ofCells.length === 0 ? undefined : withoutRepeats(ofCells);
+    const noted = problems.length > 0 || !isOnlyEvent ? ofCells : [...ofCells, ...this.#empty];
+    const likely = noted.length === 0 ? undefined : withoutRepeats(noted);
     if (problems.length > 0) {
       const attempted = isOnlyEvent ? drafts : drafts.filter((draft) => !this.#soundEvents.includes(draft));
       return { kind: "invalid", problems: withoutRepeats(problems), attempted, likely };

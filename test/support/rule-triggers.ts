@@ -43,6 +43,10 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   "rows-uneven": { files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000,\nT-2,1781280001,\n" } },
   "action-conflict": table("action: scannedTicket", "action,ticketId,orderTime\nsoldTicket,T-1,1781280000\n"),
   "time-skipped": table(`zone: Europe/Berlin\n${scans}`, "T,At\nT-1,2026-03-29T02:30:00\n"),
+  "value-looks-constant": table(
+    "actions: [checkedInTicket: {fields: {ticketId: T}}]",
+    "T,At\nT-1,1781280000\nT-2,1781280001\nT-3,1781280002\n",
+  ),
   "value-unknown": table(
     'actions: [scannedTicket: {fields: {ticketId: {from: "{T}", map: {a: b}}}}]',
     "T,At\nT-1,1781280000\n",
@@ -54,6 +58,10 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
   ),
   "fill-down-empty": table(`fillDown: [At]\n${scans}`, "T,At\nT-1,\nT-2,1781280000\n"),
   "each-unreadable": table(`each: {count: "{Q}"}\n${scans}`, "T,At,Q\nT-1,1781280000,two\n"),
+  "each-empty": rows(
+    'actions: [scannedTicket: {when: {s: in}, each: {path: codes}, fields: {ticketId: "{item}"}}]',
+    '{"s":"in","codes":["T-1"]}\n{"s":"in","codes":[]}\n',
+  ),
   "list-missing": rows(
     'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{item.id}"}}]',
     '{"codes":[{"id":"T-1"}]}\n{"id":1}\n',

@@ -36,6 +36,16 @@ actions:
     const { exitCode, text } = await validate("orders.json", rows, source(STATUSES));
     expect(exitCode).toBe(0);
     expect(text).toContain("2 rows skipped: status = PENDING (1), nothing in item.tickets (1).");
+    expect(text).toContain(
+      'each-empty: orders.json[2] item.tickets: The row meets the when of soldTicket, but its each finds nothing in item.tickets, so it gives none. Is the row complete? If such rows give none, add {"outer.tickets.length": {above: 0}} to that when.',
+    );
+    const added = "when: {status: COMPLETED, outer.tickets.length: {above: 0}}";
+    expect((await validate("orders.json", rows, source(STATUSES, added))).text).not.toContain("each-empty");
+  });
+
+  test("are told too where the one without tickets is the first of its event", async () => {
+    const { text } = await validate("orders.json", JSON.stringify([order("COMPLETED", 3, [])]), source(STATUSES));
+    expect(text).toContain("each-empty: orders.json[0] item.tickets:");
   });
 
   test.each(["when: {status: COMPLETED}", "when: {status: COMPLETED, outer.event.id: E1}", ""])(
@@ -94,9 +104,18 @@ actions:
       fields: {ticketId: "{item.no}-1"}`;
   const TILL = "Date,No,Count,Remark\n15.08.2026,7,2,\n16.08.2026,8,-1,Refund of 7\n16.08.2026,9,-1,\nTotal,,3,\n";
 
-  test("is counted under what it lacks", async () => {
+  test("is a warning with its line, and nothing else is", async () => {
     const { exitCode, text } = await validate("till.csv", TILL, yaml("{Count: {below: 0}}"));
     expect(exitCode).toBe(0);
+    expect(text.match(/^\S+: till\.csv:.*/gm)?.filter((line) => !line.includes("event-not-registered"))).toEqual([
+      'each-empty: till.csv:4 {Remark}: The row meets the when of invalidatedTicket, but its each finds nothing in {Remark}, so it gives none. Is the row complete? If such rows give none, add {"Remark": {empty: false}} to that when.',
+    ]);
     expect(text).toContain("2 rows skipped: nothing in {Remark} (1), Date = Total (1).");
+  });
+
+  test("is none where its when says so", async () => {
+    const { text } = await validate("till.csv", TILL, yaml("{Count: {below: 0}, Remark: {empty: false}}"));
+    expect(text).not.toContain("each-empty");
+    expect(text).toContain("2 rows skipped: Count = not above 0, Remark is empty (1), Date = Total (1).");
   });
 });
