@@ -74,6 +74,10 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await openQuestions(ledger, run);
   const asked = open.filter(({ chunk }) => only === undefined || chunk === only);
+  if (only !== undefined && !(await ledger.chunks(run.number)).some(({ chunk }) => chunk === only))
+    throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
+      hint: `See what is open: ${settleCommand(run.run, environment)}`,
+    });
   let chunks: readonly SettledChunk[] = [];
   switch (decision) {
     case undefined:
