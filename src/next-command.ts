@@ -56,3 +56,6 @@ export function streamOfRejects(
   const files = paths.map((path) => displayPath(path, cwd));
   return streamCommand(files, others, environment);
 }
+
+/** The command that records rows as already sent, in place of the one that sends them again. @param stream that command. */
+export const adoptCommand = (stream: string): string => `${stream} --adopt ${REASON}`;

@@ -50,6 +50,11 @@ const MANGLED: readonly { readonly form: RegExp; readonly by: string; readonly h
     by: "script",
     hint: "Check why the export left the placeholder.",
   },
+  {
+    form: /^\*[^*]+\*$/,
+    by: "scanner",
+    hint: "Asterisks begin and end a Code 39 barcode and are no part of the id. Export again without them.",
+  },
 ];
 
 /** Digits, `WAVE26-0001`, an e-mail address or a UUID: nearly every id is one of these, and none is mangled or needs an escape. */

@@ -4,6 +4,7 @@ import { describeKeySource } from "../config/declared.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk, RunInput } from "../ledger/ledger.ts";
+import { adoptCommand } from "../next-command.ts";
 import { placeText } from "../read/file-names.ts";
 import { hasUnsentRows, type RunEnd, type Summary } from "../run/summary.ts";
 import { isProxyAsking, proxyOf } from "../send/proxy.ts";
@@ -61,7 +62,10 @@ export function sayRunEnd(end: RunEnd, context: Context): void {
 
 /** Says which command comes next, where one does. @param stopped why the run stopped, where that is known. */
 export function sayNext(summary: Summary, { reporter }: Pick<Context, "reporter">, stopped?: Stop["kind"]): void {
-  if (summary.next !== null) reporter.info(`${leadTo(summary, stopped)}: ${summary.next}`);
+  if (summary.next === null) return;
+  const lead = leadTo(summary, stopped);
+  reporter.info(`${lead}: ${summary.next}`);
+  if (lead === NEXT.finished && summary.actions.rejected > 0) reporter.info(`${ADOPT}: ${adoptCommand(summary.next)}`);
 }
 
 /** Names the rejects, and their encoding where an input has another. */
@@ -168,6 +172,9 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",
 };
+
+/** The service rejects some rows for good, night after night. What is adopted is never sent, so nothing else may stand there. */
+const ADOPT = "If rows are right and the service will never take them, leave only those in the file and record them";
 
 /** The words before the next command. A doubt comes before the rejects, even if another run has it. */
 export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Stop["kind"] = "stopped"): string {

@@ -130,7 +130,7 @@ function flatten(
       const names = knownKeys(schema, path);
       const list = names.length === 0 || names.length > MOST_LISTED ? "" : `; known here: ${names.join(", ")}`;
       return issue.keys.map((key) => {
-        const didYouMean = nearest(key, names);
+        const didYouMean = nearest(key, names) ?? onlyLonger(key, names);
         const message = `is not a known key${didYouMean === undefined ? list : ""}`;
         return { path: [...path, key], of: "key", message, didYouMean };
       });
@@ -162,6 +162,12 @@ function withoutMisspelt(issues: readonly z.core.$ZodIssue[]): readonly z.core.$
   const unknown = issues.filter(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
   if (unknown.length === 0) return issues;
   return issues.filter(({ path, message }) => !(path.length === 1 && message === IS_MISSING));
+}
+
+/** The one name that begins with a key: `userId` for `user`. */
+function onlyLonger(key: string, names: readonly string[]): string | undefined {
+  const [only, ...others] = names.filter((name) => name.startsWith(key));
+  return others.length === 0 ? only : undefined;
 }
 
 function nearestValue(written: unknown, values: readonly unknown[]): string | undefined {

@@ -17,6 +17,9 @@ const BY_FOLDED: ReadonlyMap<string, FieldName | "action"> = new Map(
   [...FIELD_NAMES, "action" as const].map((name) => [fold(name), name]),
 );
 
+/** `Start Date` may be `startTime`: of a column that is not used, this is but a note. */
+const MOST_SLIPS_OF_COLUMN = 3;
+
 /** What a header says by itself, before it is known which action its rows are. */
 export interface NamedColumns {
   /** Index of each field's column. */
@@ -61,7 +64,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
         );
   const missing = FIELD_NAMES.filter((field) => !fields.has(field) && !EXACT_ONLY.includes(field));
   for (const stranger of strangers) {
-    const meant = nearest(stranger, missing);
+    const meant = nearest(stranger, missing, MOST_SLIPS_OF_COLUMN);
     if (meant !== undefined) notes.push(`${quote(stranger)} is not used (did you mean ${meant}?)`);
   }
   return { fields, action, notes, conflict };

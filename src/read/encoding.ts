@@ -140,7 +140,11 @@ function firstInvalid(bytes: Buffer): number {
   return completeLength(bytes.subarray(0, different));
 }
 
-function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, offset: number): Failure {
+function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure {
+  const { name, lineEnds, isRejects } = options;
+  // No encoding that could be named reads it.
+  const nul = bytes.indexOf(0);
+  if (nul !== -1) return notText(options, bytes, nul, offset + nul);
   const at = firstInvalid(bytes);
   const what =
     at === completeLength(bytes)
@@ -149,7 +153,7 @@ function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, of
   const line = lineEnds() + lineEndsIn(bytes.subarray(0, at)) + 1;
   const wrong = `not valid UTF-8: ${what} at byte offset ${offset + at}, line ${line}.`;
   if (isRejects === true)
-    return new Failure("input-invalid", `${name} is a rejects file and ${wrong}`, {
+    return new Failure("usage", `${name} is a rejects file and ${wrong}`, {
       hint: "Rejects are UTF-8, whatever the encoding of their source. Save the file as UTF-8.",
     });
   return new Failure("usage", `${name} is ${wrong}`, {

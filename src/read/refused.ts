@@ -31,6 +31,7 @@ const BINARY: readonly Kind[] = [
   ["\xd0\xcf\x11\xe0", "an old Excel workbook", CSV_UTF8],
   [/^%PDF-/, "a PDF document", EXPORT],
   [/^SQLite format 3/, "an SQLite database", EXPORT],
+  [/^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF.{4}WEBP)/s, "an image", EXPORT],
   [/^PAR1/, "a Parquet file", "Export the data as CSV or NDJSON."],
 ];
 /** What is text, and says what it is not. */

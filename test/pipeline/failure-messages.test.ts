@@ -60,6 +60,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
       'sales.ndjson:2 soldTicket T-1 rejected by the service: status "error"; its answer is in the promises file.',
       "Rejects: sales.rejects.ndjson",
       "Fix the rows in the rejects, then run: tickets stream sales.rejects.ndjson --env local",
+      'If rows are right and the service will never take them, leave only those in the file and record them: tickets stream sales.rejects.ndjson --env local --adopt --reason "…"',
     ],
   },
   "authentication-failed": {

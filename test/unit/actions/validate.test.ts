@@ -29,6 +29,7 @@ describe("an item", () => {
 
   it.each([
     [{ action: "soldTikcet", data: {} }, "Did you mean soldTicket?"],
+    [{ action: "refundTicket", data: {} }, `Actions are ${ACTION_NAMES.join(", ")}.`],
     [{ action: "sold ticket", data: {} }, "Did you mean soldTicket?"],
     [{ action: "scannedTicket", data: { ticketid: "t", nftId: "A-1-2" } }, "Did you mean ticketId?"],
     [{ action: "newEvent", data: { eventId: "e", currency: "USDD" } }, "Did you mean USD?"],

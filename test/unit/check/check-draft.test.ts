@@ -153,6 +153,7 @@ describe("an id", () => {
     ...['="00123"', "'00123", "'+49", '"00123"'].map((id) => [id, "without the signs around the id"]),
     ...["null", "N/A", "TRUE", "None", "...", "-", "\\N"].map((id) => [id, "why the export has no value"]),
     ...["{{ticket.id}}-1", "E-\u0024{order.id}-1", "%id%", "12-{{id}}"].map((id) => [id, "left the placeholder"]),
+    ["*0047110012*", "Code 39"],
     ["1.84E10", "Export the id as text"],
     ["1,001", "don't open and save the file in a spreadsheet"],
     ["12,345,678", "don't open and save the file in a spreadsheet"],

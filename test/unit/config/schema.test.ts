@@ -59,6 +59,7 @@ describe("sources", () => {
       "c.yaml:3:11  sources.s.skip: needs one map: a row is skipped that any of its columns names.",
     ],
     [field("eventID: x"), "c.yaml:3:14  sources.s.fields.eventID: is not a known key. Did you mean eventId?"],
+    [field("user: x"), "c.yaml:3:14  sources.s.fields.user: is not a known key. Did you mean userId?"],
     [field("price: {decimal: ','}"), "c.yaml:3:14  sources.s.fields.price.from: is missing."],
     [
       field("price: {from: x, places: two}"),

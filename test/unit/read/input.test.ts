@@ -255,7 +255,7 @@ describe("encodings", () => {
     expect(read_.encoding).toBe("utf-8");
     expect(JSON.stringify(read_.rows)).toContain("Gärten");
     await write(name, Buffer.from(text, "latin1"));
-    expect(await failure(read(await inputOf(name), { encoding: "windows-1252" }), "input-invalid")).toContain(
+    expect(await failure(read(await inputOf(name), { encoding: "windows-1252" }))).toContain(
       "is a rejects file and not valid UTF-8",
     );
   });

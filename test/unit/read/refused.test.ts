@@ -75,6 +75,11 @@ test.each([
   [Buffer.from("\xfd7zXZ\0\0", "latin1"), "sales.csv is xz-compressed, not text."],
   [Buffer.from("BZh91AY&SY\x01", "latin1"), "sales.csv is bzip2-compressed, not text."],
   [Buffer.from("7z\xbc\xaf\x27\x1c", "latin1"), "sales.csv is a 7-Zip archive, not text."],
+  ...["\x89PNG\r\n\x1a\n\0", "\xff\xd8\xff\xe0\0", "GIF89a\0", "RIFF\n\xd2\0\0WEBPVP8 "].map(
+    (bytes) => [Buffer.from(bytes, "latin1"), "sales.csv is an image, not text."] as const,
+  ),
+  // A NUL byte: no encoding is proposed.
+  [Buffer.from("a,b\0\xff\n", "latin1"), "sales.csv is not a text file: there is a NUL byte at byte offset 3, line 1."],
 ] as const)("%s", async (text, message) => {
   expect(await headerOf(text)).toBe(message);
 });
