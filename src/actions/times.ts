@@ -153,7 +153,7 @@ const namesNoPlace = (name: string): boolean =>
  */
 export function zoneFault(name: string): { readonly message: string; readonly near?: string | undefined } | undefined {
   if (namesNoPlace(name))
-    return { message: "names no place, and may mean several zones; write the zone of one, such as Europe/Berlin" };
+    return { message: "needs the zone of a place, such as Europe/London; an abbreviation may mean several" };
   if (IANAZone.isValidZone(name)) return undefined;
   return { message: "is not a time zone such as Europe/Berlin or UTC", near: nearestZone(name) };
 }

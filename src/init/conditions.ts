@@ -1,6 +1,7 @@
 /** The columns whose values decide what a row gives. `expect` lists their values, and `when` asks which of them give the action. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { cleanText } from "../text.ts";
 import type { Column } from "./column.ts";
 import type { View } from "./fields.ts";
 import { called, refundWords } from "./find-columns.ts";
@@ -9,7 +10,18 @@ import type { Roles } from "./roles.ts";
 import { isOfEvents } from "./row-action.ts";
 import { timeRule } from "./time-rules.ts";
 import { namesLoss } from "./time-words.ts";
-import { ask, type Data, type Entry, inner, type Line, oneOrItems, oneOrMore, valuesText } from "./yaml.ts";
+import {
+  ask,
+  type Comment,
+  choice,
+  type Data,
+  type Entry,
+  inner,
+  type Line,
+  oneOrItems,
+  oneOrMore,
+  valuesText,
+} from "./yaml.ts";
 
 /**
  * What a column decides. `status`: by its few values. `mark`: by whether it holds something, such as the time of a refund.
@@ -27,16 +39,17 @@ export function decidingOf(columns: readonly Column[], action: ActionName): Deci
   return { status: [...new Set([...named, ...status])], mark: of("mark"), blank: of("blank") };
 }
 
+export const isLog = (action: ActionName): boolean => action === "scannedTicket" || action === "checkedInTicket";
+
 function roleOf(column: Column, action: ActionName): Role | undefined {
   const { name, times, timeKind, filled, rows, hasFewValues } = column;
   const isSale = action === "soldTicket";
   const isLoss = action === "invalidatedTicket";
-  const isLog = action === "scannedTicket" || action === "checkedInTicket";
   const isState = says(name, "status");
   if (isOfEvents(action)) return isState && hasFewValues ? "status" : undefined;
   const namesOther = isSale && column.mayBeId && says(name, "original") && !namesOrder(name);
   const saysLoss = !isLoss && (namesLoss(name) || namesOther) && timeKind !== "other";
-  const saysEntry = isLog && says(name, "logState");
+  const saysEntry = isLog(action) && says(name, "logState");
   if (filled === 0) return (isState && !(isLoss && namesLoss(name))) || saysLoss || saysEntry ? "blank" : undefined;
   const values = [...column.values.keys()];
   const isFlag = hasFewValues && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
@@ -46,8 +59,8 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     (isFlag && saysLoss && !namesOther) ||
     (isSale && isFlag && says(name, "saleFlag") && column.amounts === undefined) ||
     // In other files a text about a cancelled ticket may be the reason.
-    ((isSale || isLog) && areStatuses(filled < rows ? [...values, ""] : values)) ||
-    (isLog && (saysEntry || areLogStates(values))) ||
+    ((isSale || isLog(action)) && areStatuses(filled < rows ? [...values, ""] : values)) ||
+    (isLog(action) && (saysEntry || areLogStates(values))) ||
     ((isSale || isLoss) && namesRowKind(name) && values.length > 1 && !values.some((value) => /\d/.test(value)));
   if (isStatus && hasFewValues) return "status";
   if (saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
@@ -85,7 +98,7 @@ export function countsExpected({ one, counts, items, inner }: Roles): readonly E
 }
 
 /** An action that the rows give. */
-export function actionEntry(key: ActionName, note: string, when: readonly Entry[], fields: readonly Line[]): Entry {
+export function actionEntry(key: ActionName, note: string, when: readonly Line[], fields: readonly Line[]): Entry {
   const below = fields.length === 0 ? [] : [{ key: "fields", lines: fields }];
   return { key, lines: [...when, ...below], note };
 }
@@ -93,12 +106,13 @@ export function actionEntry(key: ActionName, note: string, when: readonly Entry[
 export const isConditional = ({ lines = [] }: Entry): boolean =>
   lines.some((line) => "key" in line && line.key === "when");
 
-/** What the rows give, and of sales what may end a ticket. */
+/** What the rows give, and of sales what may end a ticket. @param others - conditions that are not set. */
 export function actionsOf(
   { roles, action, time }: View,
   note: string,
   deciding: Deciding,
   fields: readonly Line[],
+  others: readonly Comment[],
 ): readonly Entry[] {
   const { mark } = deciding;
   const refund = refundTests(deciding, roles);
@@ -107,23 +121,40 @@ export function actionsOf(
   if (action !== "soldTicket") {
     const some = ofTime !== undefined && ofTime.filled < ofTime.rows ? [ofTime] : [];
     const columns = status.length + mark.length > 0 ? [...status, ...mark] : some;
-    const tests = columns.map((column) =>
-      whichOf(column, "rows that give this action", ". Remove it if it decides nothing"),
-    );
-    return [actionEntry(action, note, whenLines(tests), fields)];
+    const tests = columns.map((column) => whichOf(column, "give this action", ". Remove it if it decides nothing"));
+    return [actionEntry(action, note, [...whenLines(tests), ...others], fields)];
   }
   // Of several statuses the surest says whether there was a sale, and each may say that it was a test.
   const isTest = ({ name }: Column): boolean => says(name, "test");
   const states = status.filter((column) => !isTest(column));
   const sold = [
-    ...states.slice(0, 1).map((column) => whichOf(column, "a sale", ". What is cancelled later was sold, too")),
-    ...status.filter(isTest).map((column) => whichOf(column, "a sale", "; a test is none")),
+    ...states
+      .slice(0, 1)
+      .map((column) => whichOf(column, "are sales", ". Tickets that were cancelled later were sold, too")),
+    ...status.filter(isTest).map((column) => whichOf(column, "are sales", ". A test is none")),
   ];
   const when = refund === undefined ? whenLines(sold) : whenLines([...sold, refund.sold], "guess: a refund is no sale");
   return [
-    actionEntry(action, note, when, fields),
+    actionEntry(action, note, [...when, ...others], fields),
     ...lossOf({ ...deciding, status: states }, roles, refund?.back, ofTime),
   ];
+}
+
+/** The fewest rows for each value of a column that may decide. */
+const ROWS_PER_VALUE = 4;
+
+/** Columns of few values that no rule uses: one may say that a row is no scan, or no sale. */
+export function mayDecide(unused: readonly Column[]): readonly Comment[] {
+  const others = unused.filter(
+    ({ values, filled, hasFewValues }) =>
+      hasFewValues && values.size > 1 && values.size <= 8 && values.size * ROWS_PER_VALUE <= filled,
+  );
+  return others.map((column) => {
+    const { name, values } = column;
+    const [most = ""] = [...values].sort(([, one], [, other]) => other - one)[0] ?? [];
+    const note = `${cleanText(name, 40)} is ${valuesText(column)}: if it decides, say which rows count`;
+    return choice({ key: "when", value: { [name]: most }, note });
+  });
 }
 
 /** What a column must hold. */
@@ -132,13 +163,16 @@ type Test = readonly [name: string, value: Data];
 const whenLines = (tests: readonly Test[], note?: string): readonly Entry[] =>
   tests.length === 0 ? [] : [{ key: "when", value: Object.fromEntries(tests), note }];
 
-/** Asks which values of a column mean something. */
+/** Asks which values of a column mean something. @param what - they do. */
 function whichOf(column: Column, what: string, hint = ""): Test {
   const { filled, rows, noTime } = column;
   const none = ["", ...noTime].map((text) => `'${text}'`).join(", ");
   const orEmpty = filled < rows ? ", {empty: true} or {empty: false}" : "";
   const how = `[one, other]${noTime.length === 0 ? orEmpty : `, [${none}] or {not: [${none}]}`}`;
-  return [column.name, ask(`the values of ${what}, such as ${how}, of ${valuesText(column)}${hint}`)];
+  return [
+    column.name,
+    ask(`which values of ${cleanText(column.name, 40)} ${what}, such as ${how}? ${valuesText(column)}${hint}`),
+  ];
 }
 
 /** By the words of a column where it has one for refunds, as that of a free ticket is no negative amount. */
@@ -170,7 +204,7 @@ function lossOf(
   const differing = status.filter(
     ({ name, values, filled, rows }, at) => namesLoss(name) || (at === 0 && (values.size > 1 || filled < rows)),
   );
-  const asked = [...differing, ...mark].map((column) => whichOf(column, "tickets that are no longer valid"));
+  const asked = [...differing, ...mark].map((column) => whichOf(column, "mean that a ticket is no longer valid"));
   const tests = refund === undefined ? asked : [...asked, refund];
   if (tests.length === 0) return [];
   const any = tests.map((test) => Object.fromEntries([test]));

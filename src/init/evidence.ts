@@ -37,14 +37,9 @@ export interface Evidence extends Readonly<ReturnType<typeof evidenceOf>> {}
 
 export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   const [header = [], ...trimmed] = [sample.header, ...sample.rows].map((cells) => cells.map((cell) => cell.trim()));
-  const given = trimmed.filter((cells) => !isOfTotals(cells));
+  const rows = trimmed.filter((cells) => !isOfTotals(cells));
   const isUsable = (name: string): boolean =>
     /^[^{}]+$/.test(name) && header.indexOf(name) === header.lastIndexOf(name);
-  const blocks = sample.lists === undefined ? blocksIn(header, given) : undefined;
-  const fillDown = (blocks?.sure ?? []).filter(isUsable);
-  const rows = given.map((cells) => [...cells]);
-  for (const at of fillDown.map((name) => header.indexOf(name)))
-    for (const [row, cells] of rows.entries()) if (cells[at] === "") cells[at] = rows[row - 1]?.[at] ?? "";
   const columns = header.map((name, index): Column => {
     const cells = rows.map((row) => row[index] ?? "");
     return columnOf(name, index, cells);
@@ -60,10 +55,8 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
     empty: usable.filter(({ filled }) => filled === 0),
     /** The column and the word of a line of totals, where there is one. */
     totals: totalsIn(header, trimmed.find(isOfTotals)),
-    /** Columns that are filled in the first row of a block only. Their cells below are as if they were filled. */
-    fillDown,
-    /** Without such: columns that are blank wherever another says the same as in the row above. */
-    mayFillDown: fillDown.length === 0 ? (blocks?.likely ?? []).filter(isUsable) : [],
+    /** Columns that only the first row of a block may fill. */
+    blocks: sample.lists === undefined ? blocksIn(header, rows).filter(isUsable) : [],
     /** Columns named like fields. */
     fieldNames: readColumns(header),
     /** What was looked at: `all 3 rows`. */
@@ -74,15 +67,11 @@ export function evidenceOf(sample: Sample, others: readonly Sample[]) {
   };
 }
 
-/** Columns that only the first row of a block fills; without amounts, which may be those of the whole block. */
-interface Blocks {
-  /** With the order or event that the block is of. */
-  readonly sure: readonly string[];
-  /** Two columns at least, where the rows below have nothing but the name of the block. */
-  readonly likely: readonly string[];
-}
-
-function blocksIn(header: readonly string[], rows: Sample["rows"]): Blocks {
+/**
+ * Columns that only the first row of a block fills: with the order or event that it is of, else two at least that are blank
+ * wherever another says the same as in the row above. Without amounts, which may be those of the whole block.
+ */
+function blocksIn(header: readonly string[], rows: Sample["rows"]): readonly string[] {
   const signs = (isMarked: (cells: readonly string[], row: number) => boolean): string =>
     rows.map((cells, row) => (isMarked(cells, row) ? "x" : ".")).join("");
   const filled = header.map((_name, at) => signs((cells) => cells[at] !== ""));
@@ -96,7 +85,9 @@ function blocksIn(header: readonly string[], rows: Sample["rows"]): Blocks {
     return isName ? filledAs(new Set([changes])) : [];
   });
   const [most = []] = likely.sort((one, other) => other.length - one.length);
-  return { sure: filledAs(new Set(own)), likely: most.length > 1 ? most : [] };
+  const sure = filledAs(new Set(own));
+  if (sure.length > 0) return sure;
+  return most.length > 1 ? most : [];
 }
 
 export const hasColumn = ({ header, lists = [] }: Evidence, name: string): boolean =>

@@ -93,7 +93,7 @@ export function refundWords(column: Column, { refund, rows }: Found) {
   return { column, sold, back };
 }
 
-const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);
+const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d|\d[-\u2212][^\d]{0,4}$/.test(text);
 
 /** Columns named like a price, the price of one ticket first; else the only amounts, or those whose name says cents. */
 function pricesIn(all: readonly Column[]): readonly Column[] {

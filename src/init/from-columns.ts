@@ -13,6 +13,8 @@ import {
   decidingOf,
   expectLines,
   isConditional,
+  isLog,
+  mayDecide,
 } from "./conditions.ts";
 import type { Evidence } from "./evidence.ts";
 import { eventRules, eventTimes, isAsNamed, rulesOf, type View } from "./fields.ts";
@@ -21,7 +23,7 @@ import { type Roles, rolesOf } from "./roles.ts";
 import { fieldColumns, fieldsTaken, isOfEvents, namedColumns, ownActions, type Taken, takenFor } from "./row-action.ts";
 import { eachLines } from "./ticket-rules.ts";
 import { orderTimeOf, TIME_FIELDS, zoneLines } from "./time-rules.ts";
-import { ask, type Comment, comments, type Entry, type Line, valuesText } from "./yaml.ts";
+import { ask, type Comment, comments, type Entry, inner, type Line, linesOf, valuesText } from "./yaml.ts";
 
 /** A source: what stands under its name, around its `match`. */
 export interface Source {
@@ -93,12 +95,20 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
   const isSale = action === "soldTicket";
   const deciding = decidingOf(besideFields(roles, action), action);
   const { source, fields } = rulesOf(view);
-  const given = actionsOf(view, why, deciding, fields);
+  const registers = isSale && needsEvents;
+  const event = actionEntry("newEvent", "with the first row of each event", [], eventRules(view));
   const expected = [
     ...(fieldsTaken(action).has("price") ? currencyExpected(roles) : []),
     ...(isSale ? countsExpected(roles) : []),
     ...[...deciding.status, ...deciding.blank].map(asHere),
   ];
+  const known = new Set([...expected.map(({ key }) => key), ...[...deciding.mark, ...goodsIn(roles)].map(nameOf)]);
+  const rules = linesOf([...source, ...fields, ...(registers ? [event] : [])]).join("\n");
+  const unused = besideFields(roles, action).filter(
+    (column) => !known.has(column.name) && !rules.includes(inner(column)),
+  );
+  const others = isSale || isLog(action) ? mayDecide(unused) : [];
+  const given = actionsOf(view, why, deciding, fields, others);
   const before = [
     ...blocksFilled(roles),
     ...eachLines(roles, isSale),
@@ -108,14 +118,12 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
   const isByName = [...source, ...fields].every(isAsNamed) && !given.some(isConditional);
   if (named.size > 0 && doubt === undefined && isByName && before.length === 0)
     return withoutRules(roles, "", [{ key: "action", value: action, note: why }]);
-  const registers = isSale && needsEvents;
   const used = [
     ...time.columns,
     ...(isOfEvents(action) || registers ? eventTimes(view) : []),
     ...(isSale ? deciding.mark.filter(({ times }) => times !== undefined) : []),
   ];
   const asBelow = `remove this line if they are ${action}, as below, else write sources of your own`;
-  const event = actionEntry("newEvent", "with the first row of each event", [], eventRules(view));
   return {
     comments: isSale ? goodsShown(roles) : [],
     rules: [
@@ -129,27 +137,29 @@ function withAction(view: View, { why, doubt }: Taken, needsEvents: boolean): Om
   };
 }
 
-function blocksFilled({ fillDown, mayFillDown }: Evidence): readonly Entry[] {
-  const key = "fillDown";
-  if (fillDown.length > 0) return [{ key, value: fillDown, note: "guess: filled in the first row of a block only" }];
-  if (mayFillDown.length === 0) return [];
-  const asked = `those of ${mayFillDown.join(", ")} in which a blank cell means the one above, as [one, other]; or remove this line`;
-  return [{ key, value: ask(asked) }];
+/** Never a guess: a blank id may be that of a row without a ticket, which would be given another's. */
+function blocksFilled({ blocks }: Evidence): readonly Entry[] {
+  if (blocks.length === 0) return [];
+  const asked = `those of ${blocks.join(", ")} in which a blank cell means the one above, as [one, other]; or remove this line`;
+  return [{ key: "fillDown", value: ask(asked) }];
 }
 
 const totalsSkipped = ({ totals }: Evidence): readonly Entry[] =>
   totals === undefined ? [] : [{ key: "skip", value: totals, note: "a line of totals is no row" }];
 
+const nameOf = ({ name }: Column): string => name;
+
+const goodsIn = ({ all }: Roles): readonly Column[] =>
+  all.filter(
+    ({ name, hasFewValues, holdsLists, values }) =>
+      says(name, "goods") && hasFewValues && !holdsLists && values.size > 1,
+  );
+
 /** A cloakroom fee would be sent as a ticket. */
-const goodsShown = ({ all }: Roles): readonly Comment[] =>
-  all
-    .filter(
-      ({ name, hasFewValues, holdsLists, values }) =>
-        says(name, "goods") && hasFewValues && !holdsLists && values.size > 1,
-    )
-    .flatMap((goods) => {
-      const out = goods.name.startsWith("item.") ? "leave them out by when" : "skip them";
-      return comments(
-        `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, ${out}: docs/mapping.md, Rows that give nothing`,
-      );
-    });
+const goodsShown = (roles: Roles): readonly Comment[] =>
+  goodsIn(roles).flatMap((goods) => {
+    const out = goods.name.startsWith("item.") ? "leave them out by when" : "skip them";
+    return comments(
+      `${cleanText(goods.name, 40)} is ${valuesText(goods)}. If some are no tickets, ${out}: docs/mapping.md, Rows that give nothing`,
+    );
+  });

@@ -36,7 +36,7 @@ export function soldTicket(roles: Roles): readonly Entry[] {
   }
   const asked =
     repeated &&
-    `the id of the ticket: ${inner(repeated)}, if what comes again is a refund or a scan (${differText(repeated)})`;
+    `the id of the ticket: ${inner(repeated)} repeats (${repeated.distinct} values in ${rowsText(repeated.rows)}): use it if the repeats are refunds or scans`;
   return rule(ask(asked ?? NO_TICKET), perhaps(uniques));
 }
 
@@ -62,7 +62,7 @@ export function knownTicket({ all, find }: Roles): readonly Entry[] {
 export function eachLines(roles: Roles, isSale: boolean): readonly Entry[] {
   const { items, inner: list, counted } = roles;
   if (items !== undefined) {
-    const asked = `${items}; if ${list} in them are the tickets, also each: {path: item.${list}} on each action: docs/mapping.md, A list in a JSON row`;
+    const asked = `${items}; if ${list} in them are the tickets, also each: {path: item.${list}} on each action, where what is around them is {outer.…}: docs/mapping.md, A list in a JSON row`;
     const path = list === undefined ? items : ask(asked);
     return [{ key: "each", value: { path }, note: `guess: each item of ${items} is a ticket` }];
   }

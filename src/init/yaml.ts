@@ -91,9 +91,9 @@ export const MOST_VALUES = 40;
 export function valuesText({ values, filled, rows, hasFewValues }: Column): string {
   const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, hasFewValues ? 12 : 2);
   return [
-    ...shown.map(([value, times]) => `${cleanText(value, 30)} ${times}`),
+    ...shown.map(([value, times]) => `${cleanText(value, 30)} (${times})`),
     ...(values.size > shown.length ? [`${values.size - shown.length} more values`] : []),
-    ...(filled < rows ? [`empty ${rows - filled}`] : []),
+    ...(filled < rows ? [`empty (${rows - filled})`] : []),
   ].join(", ");
 }
 

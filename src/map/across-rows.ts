@@ -4,7 +4,7 @@ import { type ActionName, actionSpec } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import type { FieldName } from "../actions/fields.ts";
 import type { FileProblem } from "../actions/problem.ts";
-import { placeText } from "../read/file-names.ts";
+import { lineText } from "../read/file-names.ts";
 import type { MappingRule } from "../rules.ts";
 import { number, quoted } from "../text.ts";
 
@@ -44,12 +44,12 @@ export class Events {
   #differ(eventId: string, field: string, first: Said, said: Said): void {
     const key = JSON.stringify([eventId, field]);
     if (this.#differences.has(key)) return;
-    const [before, now, event] = [first.value, said.value, eventId].map((text) => quoted(text, 60));
+    const [before, event] = [first.value, eventId].map((text) => quoted(text, 60));
     this.#differences.set(key, {
       rule: "event-described-differently" satisfies MappingRule,
       field,
       ...said,
-      message: `${placeText({ source: this.#fileName, line: first.line })} says ${before} about the event ${event}, but this row says ${now}. The first row counts.`,
+      message: `The event ${event} has ${before} in ${lineText(this.#fileName, first.line)}, and the first row counts.`,
       hint: "If the later one is right, correct the export or leave the first out with when; if they are two events, give each its own eventId.",
     });
   }

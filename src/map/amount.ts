@@ -52,6 +52,10 @@ export function compileAmount({
       minus = "-";
       rest = withoutSign(rest.slice(1).trim(), longestFirst);
     }
+    if (minus === "" && /\d[-\u2212]$/.test(rest)) {
+      minus = "-";
+      rest = rest.slice(0, -1);
+    }
     const found = pattern.exec(rest);
     if (found === null) return undefined;
     const digits = (found[1] ?? "").replace(/\D/g, "");

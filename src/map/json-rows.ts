@@ -168,7 +168,9 @@ export class JsonKeys {
 }
 
 function hintOf({ name, list, outer }: WantedKey): string {
-  if (list === undefined && /^(?:item|outer)\./.test(name))
+  if (list === undefined && name.startsWith("outer."))
+    return "outer is known only in an action with an each of its own below that of the source. Give each action that reads it one, or write it in the fields of those that have one.";
+  if (list === undefined && name.startsWith("item."))
     return "An item is known only within each: skip, and a source without each, read the whole row.";
   const likely =
     outer === undefined

@@ -17,7 +17,7 @@ import type { ActionConfig, EachConfig, SourceAction, SourceConfig } from "./sou
 import { FillDown, TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled, templatesOf } from "./template.ts";
 import { ValueWatch, type WatchedColumn, watchedColumns } from "./value-watch.ts";
-import { compileWhen, type Looked, ownerOf, uniqueLooks, type When } from "./when.ts";
+import { compileWhen, headsIn, type Looked, uniqueLooks, type When } from "./when.ts";
 
 /** Everything that a source is compiled from, as plain data. */
 export interface SourceSettings {
@@ -234,11 +234,9 @@ function countOf(each: EachConfig | undefined): string | undefined {
 /** That of the row itself: the event of an item of an action's own `each` is known by that action alone. */
 function compileEvent(source: Source): Read | undefined {
   const rule = source.config.fields?.eventId;
-  if (
-    rule === undefined ||
-    (source.each === undefined && templatesOf(rule).some((template) => ownerOf(template) !== "row"))
-  )
-    return undefined;
+  if (rule === undefined) return undefined;
+  const heads = templatesOf(rule).flatMap(headsIn);
+  if (heads.includes("outer") || (source.each === undefined && heads.includes("item"))) return undefined;
   const path = [...source.path, "fields", "eventId"];
   return compileFieldRule("eventId", rule, contextOf("soldTicket", namesWithin(source), source), path).read;
 }

@@ -37,12 +37,12 @@ export class SourceMapper implements Mapper {
   /** Throws `MappingError` for rules that can't be carried out with these columns. */
   constructor(settings: SourceSettings) {
     this.#settings = settings;
-    this.#events = new Events(settings.fileName === "" ? "standard input" : settings.fileName);
+    this.#events = new Events(settings.fileName);
     this.#program = compileSource(settings);
   }
 
   map(row: Row): Mapped {
-    const mapped = refuseTotals(row, this.#map(row));
+    const mapped = refuseTotals(row, this.#map(row), this.#settings.header);
     if (mapped.kind === "invalid") this.retract();
     return mapped;
   }

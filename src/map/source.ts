@@ -98,6 +98,8 @@ const condition = named(
   }),
 );
 
+const ONE_TEMPLATE = "one template; a list is not possible here";
+
 /**
  * One becomes several: by a count, by the ends of a block of seats (`{n}` is the seat), by the items of a path (`{item.x}`
  * is a value of one), or by each match of a pattern, whose named groups are `{item.name}`. Elsewhere `{n}` is the index, from 1.
@@ -107,7 +109,7 @@ const each = named(
   z.union(
     [
       z.strictObject({ count: text() }),
-      z.strictObject({ from: text(), to: text() }),
+      z.strictObject({ from: text(ONE_TEMPLATE), to: text(ONE_TEMPLATE) }),
       z.strictObject({ path: text() }),
       z.strictObject({ in: text(), match: regularExpression() }),
     ],

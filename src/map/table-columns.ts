@@ -125,7 +125,7 @@ export class TableColumns {
 export function titleHint(header: readonly string[]): string | undefined {
   const [only, ...others] = header.filter((each) => each !== "");
   if (only === undefined || others.length > 0) return undefined;
-  return `Its only column is ${quote(only)}. If that is a title, give the line of the header in its source: csv: {header: 3}.`;
+  return `Its only column is ${quote(only)}. If that is a title, give the line of the header in its source: csv: {header: LINE}.`;
 }
 
 export const readAt =

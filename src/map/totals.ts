@@ -7,17 +7,24 @@ import { quoted } from "../text.ts";
 import type { Mapped } from "./mapper.ts";
 
 /** What the row gives, or the problem that it calls itself a sum. */
-export function refuseTotals(row: Row, mapped: Mapped): Mapped {
+export function refuseTotals(row: Row, mapped: Mapped, header: readonly string[] = []): Mapped {
   if (mapped.kind === "skipped") return mapped;
   const word = totalsWord(row, mapped);
-  return word === undefined ? mapped : totalsRow(word, mapped);
+  if (word === undefined) return mapped;
+  const column = header[cellsOf(row).findIndex((cell) => cell.trim() === word.trim())] ?? "";
+  return totalsRow(word.trim(), column, mapped);
+}
+
+function cellsOf(row: Row): readonly string[] {
+  if (row.kind === "object") return [];
+  return row.kind === "cells" ? row.whole() : (row.cells ?? []);
 }
 
 type Read = Exclude<Mapped, { kind: "skipped" }>;
 
 /** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
 function totalsWord(row: Row, mapped: Read): string | undefined {
-  if (row.kind === "malformed") return firstWord(row.cells ?? []); // too short to be a ticket
+  if (row.kind === "malformed") return firstWord(cellsOf(row)); // too short to be a ticket
   for (const draft of mapped.kind === "actions" ? mapped.drafts : mapped.attempted) {
     const id = draft.text("ticketId");
     if (id !== undefined && isTotalsWord(id)) return id;
@@ -37,12 +44,12 @@ function firstWord(cells: readonly string[]): string | undefined {
 
 const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";
 
-function totalsRow(word: string, mapped: Read): Mapped {
+function totalsRow(word: string, column: string, mapped: Read): Mapped {
   const problem = {
     rule: "totals-line" satisfies MappingRule,
     value: word,
-    message: `The row is a line of totals: it is called ${quoted(word.trim())}.`,
-    hint: `Leave it out of the export, or name it in skip of the source: skip: {COLUMN: ${quoted(word.trim())}}.`,
+    message: `The row is a line of totals: it is called ${quoted(word)}.`,
+    hint: `Leave it out of the export, or name it in skip of the source: skip: {${column === "" ? "COLUMN" : quoted(column)}: ${quoted(word)}}.`,
   };
   if (mapped.kind === "invalid") return { ...mapped, problems: [problem, ...mapped.problems] };
   return { kind: "invalid", problems: [problem], attempted: mapped.drafts };

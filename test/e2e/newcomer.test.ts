@@ -48,7 +48,7 @@ const acceptedIn = (place: Workplace): readonly string[] =>
     });
 
 test("a box office whose refunds are negative rows, but that of a free ticket, and the log of its doors", async () => {
-  const { accepted, edits } = await sendAsNewcomer("newcomer/box-office", [["rows that give this action", "OK"]]);
+  const { accepted, edits } = await sendAsNewcomer("newcomer/box-office", [["give this action", "OK"]]);
   expect(edits).toBe(4);
   expect(accepted).toEqual([
     "newEvent V77 success",
@@ -82,8 +82,8 @@ test("the report of a cash desk: titles above its header, several tickets a row,
 
 test("a web shop's JSON: orders in a list in an object, their tickets in lists, one cancelled", async () => {
   const answers: Answers = [
-    ["the values of a sale", "[paid, cancelled]"],
-    ["the values of tickets that are no longer valid", "cancelled"],
+    ["are sales", "[paid, cancelled]"],
+    ["mean that a ticket is no longer valid", "cancelled"],
     ["the currency", '"{event.currency}"'],
   ];
   const { accepted, edits } = await sendAsNewcomer("newcomer/web-shop", answers, ["order-time-missing"]);

@@ -30,7 +30,7 @@ const ANSWERS: readonly (readonly [RegExp, string])[] = [
   [/id of the ticket/, '"{COD}"'],
   [/what the event is called/, "An evening"],
   [/the currency of the event/, "EUR"],
-  [/the values of a sale/, "[SI]"],
+  [/are sales/, "[SI]"],
 ];
 
 const fillIn = (yaml: string): string =>
@@ -308,7 +308,7 @@ test("of titles of different widths the header is the line that is twice as wide
   expect(await verbs.init({ files: ["till-2026-10-31.csv"], moveAside: false }, context)).toBe(0);
   const yaml = readFileSync(join(folder, "tickets.config.yaml"), "utf8");
   expect(yaml).toContain("csv: {header: 4}");
-  expect(yaml).toContain("fillDown: [Receipt, Show, Time]");
+  expect(yaml).toContain("those of Receipt, Show, Time in which a blank cell means the one above");
   expect(yaml).toContain("skip: {Receipt: Total}");
   expect(yaml).toContain('price: "{Each}"');
 });

@@ -35,11 +35,11 @@ describe("sources", () => {
     ],
     [
       source("zone: Pacific Time"),
-      "c.yaml:3:11  sources.s.zone: names no place, and may mean several zones; write the zone of one, such as Europe/Berlin.",
+      "c.yaml:3:11  sources.s.zone: needs the zone of a place, such as Europe/London; an abbreviation may mean several.",
     ],
     [
       source("zone: nst"),
-      "c.yaml:3:11  sources.s.zone: names no place, and may mean several zones; write the zone of one, such as Europe/Berlin.",
+      "c.yaml:3:11  sources.s.zone: needs the zone of a place, such as Europe/London; an abbreviation may mean several.",
     ],
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [

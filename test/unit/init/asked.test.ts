@@ -195,7 +195,7 @@ describe("what a row is", () => {
     const others = fields.replace("Ticket ID", "Barcode").replace("Price", "Preis");
     for (const csv of [fields, others])
       expect(linesWith("when:", "sales.csv", csv)[0]).toContain(
-        `when: {${name}: "<FILL IN: the values of a sale, such as [one, other], of Sale 1, ${given} 1.`,
+        `when: {${name}: "<FILL IN: which values of ${name} are sales, such as [one, other]? Sale (1), ${given} (1).`,
       );
   });
 });
@@ -205,10 +205,10 @@ test("which rows are refunds is asked where only they have a word, as the amount
   const csv = `${["Barcode,Event ID,Customer ID,Price,Remark", ...rows].join("\n")}\n`;
   expect(linesWith("Remark:", "till.csv", csv).filter((line) => line.includes("<FILL IN"))).toEqual([
     expect.stringContaining(
-      'Remark: "<FILL IN: the values of a sale, such as [one, other], {empty: true} or {empty: false}, of Storno 2, empty 2.',
+      'Remark: "<FILL IN: which values of Remark are sales, such as [one, other], {empty: true} or {empty: false}? Storno (2), empty (2).',
     ),
     expect.stringContaining(
-      'Remark: "<FILL IN: the values of tickets that are no longer valid, such as [one, other], {empty: true} or {empty: false}, of Storno 2, empty 2',
+      'Remark: "<FILL IN: which values of Remark mean that a ticket is no longer valid, such as [one, other], {empty: true} or {empty: false}? Storno (2), empty (2)',
     ),
   ]);
 });
@@ -230,7 +230,7 @@ describe("several currencies", () => {
   ])("by a column: %s", (_, header) => {
     const csv = `${header}\nT1,e,c1,30.00,2026-05-01T10:00:00Z,EUR\nT2,e,c2,30.00,2026-05-01T10:00:00Z,USD\n`;
     expect(linesWith("Currency:", "sales.csv", csv)).toEqual([
-      expect.stringContaining("<FILL IN: the currency of the event, here EUR 1, USD 1"),
+      expect.stringContaining("<FILL IN: the currency of the event, here EUR (1), USD (1)"),
     ]);
   });
 });

@@ -27,13 +27,13 @@ describe("an unknown layout", () => {
       '        eventName: "{Veranstaltung}"   # guess by name; public',
       '        currency: "<FILL IN: the currency of the events, such as EUR; or remove newEvent, if the events are registered elsewhere>"',
       "  - soldTicket:   # guess: the rows look like sales",
-      '      when: {Status: "<FILL IN: the values of a sale, such as [one, other], of bezahlt 2, storniert 1, offen 1. What is cancelled later was sold, too>"}',
+      '      when: {Status: "<FILL IN: which values of Status are sales, such as [one, other]? bezahlt (2), storniert (1), offen (1). Tickets that were cancelled later were sold, too>"}',
       "      fields:",
       '        userId: "{E-Mail}"   # guess: filled in 3 of 4 rows',
       '        price: {from: "{Preis}", decimal: ",", thousands: ".", sign: ["€"]}   # guess: "1.250,00 €" is 1250.00',
       '        orderTime: {from: "{Bestelldatum}", format: "d.M.yyyy H:mm"}   # guess: the only way that fits, "03.04.2026 18:00" is 2026-04-03 18:00; fits 2 of 2 texts',
       "  - invalidatedTicket:   # remove it where nothing says that a ticket is no longer valid",
-      '      when: {Status: "<FILL IN: the values of tickets that are no longer valid, such as [one, other], of bezahlt 2, storniert 1, offen 1>"}',
+      '      when: {Status: "<FILL IN: which values of Status mean that a ticket is no longer valid, such as [one, other]? bezahlt (2), storniert (1), offen (1)>"}',
     ]);
   });
 
@@ -66,12 +66,14 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     const lines = bodyOf("ventes.csv", `${header}\n${rows.join("\n")}\n`, ";");
     const [ticket = "", , client, , time, status = ""] = header.split(";");
     const yamlName = /^[\p{L}\p{N} _]+$/u.test(status) ? status : JSON.stringify(status);
-    const values = `of ${sold} 12, ${gone} 6, ${waiting} 6`;
+    const values = `${sold} (12), ${gone} (6), ${waiting} (6)`;
     for (const asked of [
-      "of a sale, such as [one, other],",
-      "of tickets that are no longer valid, such as [one, other],",
+      "are sales, such as [one, other]?",
+      "mean that a ticket is no longer valid, such as [one, other]?",
     ])
-      expect(lines.join("\n")).toContain(`      when: {${yamlName}: "<FILL IN: the values ${asked} ${values}`);
+      expect(lines.join("\n")).toContain(
+        `      when: {${yamlName}: "<FILL IN: which values of ${status} ${asked} ${values}`,
+      );
     expect(lines.join("\n")).toContain(`ticketId: "{${ticket}}"   # guess: different in all 24 rows`);
     expect(lines.join("\n")).toContain(`userId: "{${client}}"   # guess`);
     expect(lines.join("\n")).toMatch(new RegExp(`orderTime: .*"\\{${time}\\}"`));

@@ -28,7 +28,7 @@ describe("that columns named like fields need no rules is said", () => {
     const lines = bodyOf("export.csv", "Barcode,Refund amount,Event ID\nb1,1.00,e\nb2,,e\n");
     expect(ruleOf(lines, "price")).toContain("<FILL IN: no column looks like a price>");
     expect(lines.join("\n")).toContain(
-      'when: {Refund amount: "<FILL IN: the values of tickets that are no longer valid',
+      'when: {Refund amount: "<FILL IN: which values of Refund amount mean that a ticket is no longer valid',
     );
   });
 });
@@ -40,10 +40,10 @@ ${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${st
 `;
     const lines = bodyOf("sales.csv", csv);
     for (const asked of [
-      "of a sale, such as [one, other],",
-      "of tickets that are no longer valid, such as [one, other],",
+      "are sales, such as [one, other]?",
+      "mean that a ticket is no longer valid, such as [one, other]?",
     ])
-      expect(lines.join("\n")).toContain(`      when: {État: "<FILL IN: the values ${asked} of `);
+      expect(lines.join("\n")).toContain(`      when: {État: "<FILL IN: which values of État ${asked} `);
     expect(lines).toContain('  ticketId: "{ticketId}"');
   });
 });

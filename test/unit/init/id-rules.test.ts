@@ -48,7 +48,7 @@ describe("what is merely different in every row does not beat what is named like
 
   test("both are named where nothing shows why it comes again", () => {
     const asked = (id: string): string =>
-      `ticketId: "<FILL IN: the id of the ticket: {${id}}, if what comes again is a refund or a scan (3 different in 4 rows)>"   # or "{Receipt No}", if that is one: 4 different in 4 rows`;
+      `ticketId: "<FILL IN: the id of the ticket: {${id}} repeats (3 values in 4 rows): use it if the repeats are refunds or scans>"   # or "{Receipt No}", if that is one: 4 different in 4 rows`;
     const amounts = ["10.00", "12.00", "12.00", "10.00"];
     expect(ruleOf(bodyOf("till.csv", till("Barcode", ...amounts)), "ticketId")).toBe(asked("Barcode"));
     // A code may be anything, but not where the log of the doors has it too.

@@ -56,14 +56,14 @@ describe("rows in blocks", () => {
   const csv = (header: string, ...rows: readonly string[]): string => `${[header, ...rows].join("\n")}\n`;
 
   test.each(["Order", "Bestellnummer", "Event", "Evento"])(
-    "%s that only the first row of a block has is filled down",
+    "%s that only the first row of a block has is asked about, and never guessed",
     (name) => {
       const lines = bodyOf(
         "sales.csv",
         csv(`${name},Date,Total,Barcode,Note`, "A1,2026-05-01,24.00,T1,", ",,,T2,x", "A2,2026-05-02,12.00,T3,"),
       );
       expect(ruleOf(lines, "fillDown")).toBe(
-        `fillDown: [${name}, Date]   # guess: filled in the first row of a block only`,
+        `fillDown: "<FILL IN: those of ${name}, Date in which a blank cell means the one above, as [one, other]; or remove this line>"`,
       );
     },
   );
@@ -79,7 +79,7 @@ test("a refund or an exchange that names its ticket in another column is asked a
     const rows = ["1,V7,T1,,K1,20.00", `2,V7,${own},T1,K1,20.00`];
     const all = bodyOf("x.csv", `No,Show ID,Ticket,Original ticket,Kunde,Betrag\n${rows.join("\n")}\n`);
     expect(ruleOf(all, "when")).toContain(
-      '{Original ticket: "<FILL IN: the values of tickets that are no longer valid',
+      '{Original ticket: "<FILL IN: which values of Original ticket mean that a ticket is no longer valid',
     );
   }
 });

@@ -37,7 +37,7 @@ test("a refund that is a row with a negative amount is no sale, and invalidates 
 test("what else a till sells is shown, as it would be sent as tickets", () => {
   const lines = bodyOf("till.csv", "Barcode,Artikel,Preis\n1,Kind,9.00\n2,Garderobe,2.00\n3,Kind,9.00\n");
   expect(lines).toContain(
-    "# Artikel is Kind 2, Garderobe 1. If some are no tickets, skip them: docs/mapping.md, Rows that give nothing",
+    "# Artikel is Kind (2), Garderobe (1). If some are no tickets, skip them: docs/mapping.md, Rows that give nothing",
   );
 });
 
@@ -103,7 +103,7 @@ test.each([
   for (const status of ["", ",Status"]) {
     const csv = salesWith(`${name}${status}`, status === "" ? cells : cells.map((cell) => `${cell},paid`));
     expect(ruleOf(bodyOf("tickets.csv", csv), "when")).toMatch(
-      new RegExp(`${name}: "<FILL IN: the values of a sale, [^>]*; a test is none>"`),
+      new RegExp(`${name}: "<FILL IN: which values of ${name} are sales, [^>]*\\. A test is none>"`),
     );
   }
 });

@@ -21,7 +21,7 @@ describe("a log's column by which rows differ is asked about:", () => {
         const lines = bodyOf(fileName, `${header},${name}\nt1,${time},${one}\nt2,${time},${other}\n`);
         const all = lines.join("\n");
         expect(all).not.toContain("need no rules");
-        expect(all).toContain(`when: {${name}: "<FILL IN: the values of rows that give this action`);
+        expect(all).toContain(`when: {${name}: "<FILL IN: which values of ${name} give this action`);
         expect(all).toContain("expect:   # what this file holds");
       }
   });
@@ -31,7 +31,7 @@ describe("a log's column by which rows differ is asked about:", () => {
       const time = header.startsWith("ticketId") ? "1777000000" : "2026-05-01T20:00:00Z";
       const some = bodyOf("scans.csv", `${header},${name}\nt1,${time},2026-05-02T20:00:00Z\nt2,${time},\n`);
       expect(some.join("\n")).toContain(
-        `when: {${name}: "<FILL IN: the values of rows that give this action, such as [one, other], {empty: true} or {empty: false}`,
+        `when: {${name}: "<FILL IN: which values of ${name} give this action, such as [one, other], {empty: true} or {empty: false}`,
       );
       const none = bodyOf("scans.csv", `${header},${name}\nt1,${time},\nt2,${time},\n`);
       expect(none).toContain(`  ${name}: ""`);
@@ -61,7 +61,7 @@ describe("a log's column by which rows differ is asked about:", () => {
       const csv = `${header}\nt1,${cells.join("")}\nt2,${cells.join("")}2026-05-01T20:00:00Z\n`;
       const lines = bodyOf("checkins.csv", csv);
       expect(lines.join("\n")).toContain(
-        `when: {${name}: "<FILL IN: the values of rows that give this action, such as [one, other], {empty: true} or {empty: false}, of 2026-05-01T20:00:00Z 1, empty 1`,
+        `when: {${name}: "<FILL IN: which values of ${name} give this action, such as [one, other], {empty: true} or {empty: false}? 2026-05-01T20:00:00Z (1), empty (1)`,
       );
       expect(lines.join("\n")).not.toContain("need no rules");
     }
@@ -76,4 +76,16 @@ describe("an unknown layout", () => {
     expect(issues).toEqual([]);
     expect(yaml).toContain('Status: [paid, "NULL"]');
   });
+});
+
+test("of a log and of sales, a column of few values that no rule uses is shown as a condition that is not set", () => {
+  const scans = Array.from(
+    { length: 20 },
+    (_, at) => `HH-2,18:45:${10 + at},T${at},${["EIN", "WDR", "EIN", "UNG"][at % 4]}`,
+  );
+  const lines = bodyOf("einlass.csv", `Gerät,Uhrzeit,Code,Erg.\n${scans.join("\n")}\n`);
+  expect(lines.map((line) => line.trim())).toContain(
+    '#when: {"Erg.": EIN}   # Erg. is EIN (10), WDR (5), UNG (5): if it decides, say which rows count',
+  );
+  expect(lines.join("\n")).not.toContain("#when: {Gerät");
 });

@@ -20,17 +20,12 @@ f,e1,Gala X,2026-05-01T20:00:00Z
 test("two rows that tell one event differently are reported with both, by what they mean", () => {
   const { problems } = mapText(YAML, CSV);
   expect(problems.map(({ rule, line, field, message }) => [rule, line, field, message])).toEqual([
-    [
-      "event-described-differently",
-      5,
-      "eventName",
-      'export.csv:2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
-    ],
+    ["event-described-differently", 5, "eventName", 'The event "e1" has "Gala" in line 2, and the first row counts.'],
     [
       "event-described-differently",
       6,
       "startTime",
-      'export.csv:4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
+      'The event "e2" has "1777752000" in line 4, and the first row counts.',
     ],
   ]);
 });

@@ -25,6 +25,8 @@ describe("an amount", () => {
     [{ signs: ["kr", "kr."] }, "kr.60", "60"],
     [{ signs: ["$"] }, "(15.00)", "-15.00"],
     [{ signs: ["$"] }, "$-15.00", "-15.00"],
+    [{ decimal: "," }, "38,50-", "-38.50"],
+    [{ decimal: ",", signs: ["EUR"] }, "38,50- EUR", "-38.50"],
   ])("declared %j: %s is %s", (options, text, expected) => {
     expect(amountIn(options)(text)).toBe(expected);
   });

@@ -465,6 +465,16 @@ actions:
     ]);
   });
 
+  test("a field of the source may read the item around it", () => {
+    const yaml = `each: {path: lines}
+fields: {eventId: "{outer.event}", ticketId: "{item.code}"}
+actions:
+  - soldTicket: {each: {path: item.codes}, fields: {userId: "{buyer}", price: "1"}}`;
+    const { mapped, problems } = mapJson(yaml, '{"buyer":"u","lines":[{"event":"e1","codes":[{"code":"a"}]}]}');
+    expect(actionsOf(mapped)).toMatchObject([{ data: { eventId: "e1", ticketId: "a" } }]);
+    expect(problems).toEqual([]);
+  });
+
   test("the event of its items is a field of the source as any other", () => {
     const yaml = `fields: {eventId: "{item.event}", ticketId: "{item.code}"}
 actions:

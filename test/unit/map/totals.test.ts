@@ -26,6 +26,13 @@ describe("a row whose ticket is called", () => {
     },
   );
 
+  test("the hint names its column", () => {
+    const { mapped } = mapText(SOLD, "ID,User,Price,Seat\nt1,u1,10.00,A\nTOTAL,,10.00,\n");
+    expect(mapped.at(-1)).toMatchObject({
+      problems: [{ hint: expect.stringContaining('skip: {"ID": "TOTAL"}.') }],
+    });
+  });
+
   test("Total and little else is reported also where its ticket has no id", () => {
     expect(rulesOf("Total,,35.5,", SOLD.replace("{ID}", "{ID}-{Seat}"))).toContain("totals-line");
   });
