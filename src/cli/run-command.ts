@@ -64,7 +64,7 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
     if (problem !== undefined) throw problem;
     return spec.run(given, context);
   };
-  const ended = await endOf(call, { terminal, json, ...process_ });
+  const ended = await endOf(call, { terminal, json, isSending: spec.sends === true, ...process_ });
   const { exitCode, failure } = ended;
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
@@ -84,17 +84,25 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   return exitCode;
 }
 
+interface EndOptions extends Pick<Process, "stop" | "explain"> {
+  readonly terminal: Terminal;
+  readonly json: boolean;
+  readonly isSending: boolean;
+}
+
 /** Calls the command, and shows what it throws. */
 async function endOf(
   call: () => Promise<number>,
-  { terminal, json, stop, explain }: { terminal: Terminal; json: boolean } & Pick<Process, "stop" | "explain">,
+  { terminal, json, isSending, stop, explain }: EndOptions,
 ): Promise<Pick<Ended, "exitCode" | "noted" | "error"> & { readonly failure: Explained | undefined }> {
   try {
     const exitCode = await call();
     return { exitCode, noted: exitCode, error: undefined, failure: undefined };
   } catch (thrown) {
     const failure = firstThrown(thrown);
-    const explained = await explain(failure);
+    // That nothing was sent is news only of a command that sends.
+    const isNoise = !isSending && failure instanceof Failure;
+    const explained = await explain(isNoise ? failure.with({ nothingSent: false }) : failure);
     const error = whyFailed(failure, stop);
     terminal.progress(undefined);
     if (explained === undefined)

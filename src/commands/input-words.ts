@@ -140,6 +140,10 @@ export function sayPlanned(
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
 export function sayNothingSent({ plan }: CheckedInput, { state }: Summary, adopts: boolean, reporter: Reporter): void {
   const { rows, actions, isRefused, isUnfit } = plan;
+  if (isRefused && rows.read === 0) {
+    reporter.error("Nothing was sent.");
+    return;
+  }
   if (isRefused) {
     const isAllowable = rows.mapped > 0 && !isUnfit;
     reporter.error(

@@ -134,14 +134,16 @@ function describePlaces(problems: readonly PlacedProblem[], decidedAt: Found["de
   return places.size === 0 ? [] : [`Set at ${[...places].slice(0, EXAMPLES).join(", ")}.`];
 }
 
-/** ` (1,400 times: 1,000 soldTicket, 400 resoldTicket, 3 of them reported before)` */
+/** ` (1,400 times: 1,000 soldTicket, 400 resoldTicket, 3 of them reported before)`; of one kind ` (8 times, soldTicket)`. */
 function describeTimes({ count: times, byAction }: Tally, fresh: number): string {
   if (times === 1) return "";
   const kinds = [...byAction].sort(([, one], [, other]) => other - one);
   const each = kinds.map(([action, actions]) => `${number(actions)} ${action}`).join(", ");
+  const [[only, ofOnly] = ["", 0]] = kinds;
+  const ofKinds = ofOnly === times ? `, ${only}` : `: ${each}`;
   const isPartlyNew = fresh > 0 && fresh < times;
   const before = isPartlyNew ? `, ${number(times - fresh)} of them reported before` : "";
-  return ` (${number(times)} times${each === "" ? "" : `: ${each}`}${before})`;
+  return ` (${number(times)} times${each === "" ? "" : ofKinds}${before})`;
 }
 
 /** `sales.csv:42 price: "12,50"` */
@@ -158,11 +160,10 @@ function describeNotSent(others: readonly PlacedProblem[], more: number): string
   return `not sent either: ${named.join(", ")}${andMore(more - others.length + places.length - named.length)}`;
 }
 
-/** `sales.csv:5 holds 40 rows that depend on it: resales.csv:7, resales.csv:9, resales.csv:12 and 37 more. …` */
+/** `resales.csv:7, resales.csv:9, resales.csv:12 and 37 more wait for sales.csv:5, which is invalid.` */
 function describeHeld({ source, line, rows, first }: HeldFor): string {
-  const places = first.map((place) => placeText(place));
-  const more = andMore(rows - first.length);
-  return `${placeText({ source, line })} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
+  const places = first.map((place) => placeText(place)).join(", ");
+  return `${places}${andMore(rows - first.length)} ${rows === 1 ? "waits" : "wait"} for ${placeText({ source, line })}, which is invalid.`;
 }
 
 function sayHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {

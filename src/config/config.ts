@@ -213,9 +213,9 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTru
       ? lines.join("")
       : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
   const hint = needsTrust
-    ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file. If you wrote it or trust who did, now and after every change: tickets env --trust"
-    : "Nothing was sent.";
-  return new Failure("usage", message, { hint });
+    ? "A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file. If you wrote it or trust who did, now and after every change: tickets env --trust"
+    : undefined;
+  return new Failure("usage", message, { nothingSent: true, hint });
 }
 
 function environmentsOf(documents: readonly ConfigDocument[], values: readonly ParsedConfig[]) {

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
-import { cleanText, quoted } from "../text.ts";
+import { cleanText, displayPath, quoted } from "../text.ts";
 import { type Config, originOf } from "./config.ts";
 import {
   baseUrlOf,
@@ -180,11 +180,11 @@ function chooseName(
     });
   }
   const { name, origin } = chosen;
-  if (!names.includes(name)) throw unknownEnvironment(name, origin, names);
+  if (!names.includes(name)) throw unknownEnvironment(config, name, origin, names);
   return { name, origin };
 }
 
-function unknownEnvironment(name: string, origin: string, names: readonly string[]): Failure {
+function unknownEnvironment(config: Config, name: string, origin: string, names: readonly string[]): Failure {
   const near = nearest(name, names);
   const shown = `"${cleanText(name, 64)}" (${origin})`;
   const rest = `There are: ${names.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`;
@@ -193,8 +193,9 @@ function unknownEnvironment(name: string, origin: string, names: readonly string
       hint: rest,
     });
   const part = variablePart(name);
+  const [file = "tickets.config.yaml"] = config.files;
   return new Failure("usage", `No environment ${shown} is configured. ${rest}`, {
-    hint: `Set TICKETS_${part}_BASE_URL and TICKETS_${part}_API_KEY, or declare it under environments in tickets.config.yaml.`,
+    hint: `Set TICKETS_${part}_BASE_URL and TICKETS_${part}_API_KEY, or declare it under environments in ${displayPath(file, config.cwd)}.`,
   });
 }
 

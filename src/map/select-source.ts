@@ -64,7 +64,7 @@ export function hintOfNoSource(sources: Sources, fileName: string): string {
         .map((glob) => JSON.stringify(glob))
         .join(" or ")}`,
   );
-  if (patterns.length === 0) return `Or describe it: tickets init ${fileName === "" ? "FILE" : fileName}`;
+  if (patterns.length === 0) return `To write a first source: tickets init ${fileName === "" ? "FILE" : fileName}`;
   return `No source matches ${fileName === "" ? "standard input" : fileName} (${patterns.slice(0, 8).join(", ")}${patterns.length > 8 ? ", …" : ""}). Give --source NAME, or widen match.`;
 }
 

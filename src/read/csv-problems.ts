@@ -22,18 +22,23 @@ export function faultRow(table: TableForm, text: string, line: number, fault: Re
       hint: "Give every line the same end (LF or CRLF), and put a cell that holds a line break in quotes.",
     });
   }
+  const hint = quoteHint(table.dialect, text.split("\n")[fault.lineEnds] ?? "", fault);
+  if (fault.kind === "never-closed") {
+    const at = line + fault.lineEnds;
+    const message = `A quote in line ${at}, ${column.replace("Column", "column")}, never closes. Lines after ${at} were not read.`;
+    return malformed(line, text, false, { rule: "csv-quotes", message, hint });
+  }
   const where = fault.lineEnds === 0 ? "" : ` (line ${line + fault.lineEnds})`;
   return malformed(line, text, false, {
     rule: "csv-quotes",
     message: `${column} ${QUOTE_FAULTS[fault.kind]}${where}.${notRead}`,
-    hint: quoteHint(table.dialect, text.split("\n")[fault.lineEnds] ?? "", fault),
+    hint,
   });
 }
 
 const QUOTE_FAULTS = {
   bare: "has a quote inside, but does not begin with one",
   "text-after": "has text after its closing quote",
-  "never-closed": "begins with a quote that never closes",
 };
 
 /** @param faulty the line of the fault: lines behind it may be other rows. */
@@ -41,8 +46,8 @@ function quoteHint(dialect: CsvDialect, faulty: string, { kind }: RecordFault): 
   if (faulty.includes('\\"') && dialect.escape === undefined)
     return 'A backslash stands before a quote, as PHP writes it: say csv: {escape: "\\\\"} in its source.';
   if (/[,;\t|] +"/.test(faulty)) return "A blank stands between a delimiter and a quote: export without it.";
+  if (kind === "never-closed") return 'Close it, or write "" for a quote inside a quoted cell: "5"" single".';
   const right = 'Put a cell that holds quotes in quotes and double those inside: "5"" single".';
-  if (kind === "never-closed") return right;
   return `${right} If the exporter can't, say csv: {delimiter: ${JSON.stringify(dialect.delimiter)}, quotes: loose} in its source.`;
 }
 

@@ -79,12 +79,12 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     check("scans.csv", "x,y\n1,2\n"),
     "scans.csv has no column for ticketId or nftId, which scannedTicket needs.",
-    'Its columns are "x", "y". Rename or add the column, or describe the file under sources in the config.\nOr describe it: tickets init scans.csv',
+    'Its columns are "x", "y". Rename or add the column, or describe the file under sources in the config.\nTo write a first source: tickets init scans.csv',
   ],
   [
     check("sales.csv", "ticketId\n1\n"),
     "sales.csv has no column for eventId, price, which soldTicket needs.",
-    'Its columns are "ticketId". Rename or add the column, or describe the file under sources in the config.\nOr describe it: tickets init sales.csv',
+    'Its columns are "ticketId". Rename or add the column, or describe the file under sources in the config.\nTo write a first source: tickets init sales.csv',
   ],
   [check("scans.csv", ROW, { source: "nope" }), "There is no source nope.", "The config has no sources."],
   [

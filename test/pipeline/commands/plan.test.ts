@@ -84,7 +84,7 @@ describe("values that no action takes", () => {
 describe("a file that no rule fits", () => {
   test("names the patterns that there are, and without a config of tickets init", async () => {
     const text = "A,B\n1,2\n";
-    expect((await reported("Report.csv", text)).said).toContain("Or describe it: tickets init Report.csv\n");
+    expect((await reported("Report.csv", text)).said).toContain("To write a first source: tickets init Report.csv\n");
     expect((await reported("Report.csv", text, SIMPLE)).said).toContain(
       'No source matches Report.csv (guests: "guests.csv"). Give --source NAME, or widen match.',
     );

@@ -135,9 +135,7 @@ describe("events, sales and scans of three systems in one run", () => {
     const { exitCode, said, summary } = await field.stream(FILES, { maxInvalid: { rows: 5 } });
     expect(exitCode).toBe(4);
     expect(said).toContain("lookup-missing");
-    expect(said).toContain(
-      "positions-de.csv:2 holds 2 rows that depend on it: gate-north.ndjson:1, gate-north.ndjson:3.",
-    );
+    expect(said).toContain("gate-north.ndjson:1, gate-north.ndjson:3 wait for positions-de.csv:2, which is invalid.");
     expect(summary?.rows).toMatchObject({ invalid: 2, held: 3 });
     expect(processed(field)).toEqual([
       "newEvent wave-26 success",

@@ -89,11 +89,8 @@ describe("what a malformed row says", () => {
       'a,b\n1,5" x\n',
       'Column 2 ("b") has a quote inside, but does not begin with one. Nothing after this row was read.',
     ],
-    [
-      'a,b\n"1\n2","3\n\n',
-      'Column 2 ("b") begins with a quote that never closes (line 3). Nothing after this row was read.',
-    ],
-    ['a,"b\n', "Column 2 begins with a quote that never closes. Nothing after this row was read."],
+    ['a,b\n"1\n2","3\n\n', 'A quote in line 3, column 2 ("b"), never closes. Lines after 3 were not read.'],
+    ['a,"b\n', "A quote in line 1, column 2, never closes. Lines after 1 were not read."],
     [
       "a,b\n1,t3\rt4\n",
       'Column 2 ("b") holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.',
@@ -103,7 +100,7 @@ describe("what a malformed row says", () => {
   });
 
   test.each([
-    ["a backslash in the row before", LOOSE, 'a,b\n"x\\""",y\n1,"z\n', "Put a cell that holds quotes"],
+    ["a backslash in the row before", LOOSE, 'a,b\n"x\\""",y\n1,"z\n', "Close it"],
     ["a backslash in the row behind", {}, 'a,b\n1,5" x\n2,"y\\""\n', "Put a cell that holds quotes"],
     ["its own backslash", {}, 'a,b\n1,"5\\" x"\n', "A backslash stands before a quote"],
     ["its own blank", {}, 'a,b\n1, "x"\n2,3\n', "A blank stands between a delimiter and a quote"],
