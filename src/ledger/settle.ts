@@ -1,6 +1,7 @@
 /** What a person says of chunks in doubt, and of a whole run. */
 
 import { overwrites } from "../actions/marks.ts";
+import { EXIT_CODES } from "../failure.ts";
 import { cutOut, mustPass, pass, readChunk, readOutcomes, selectChunks, storeOutcomes } from "./chunk-life.ts";
 import { DECIDED_STATES, OPEN_STATES, QUESTION_STATES } from "./chunks.ts";
 import {
@@ -30,7 +31,8 @@ export interface Settlement extends By {
 
 export const settleMethods = (database: Database) => ({
   /**
-   * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
+   * A person's word about a chunk that is in doubt or refused: the run may go on unasked. Of one that is closed, what was not sent
+   * never will be.
    *
    * @param most only so many of its actions, from its beginning: the rest becomes a chunk of its own.
    * @returns the chunk that was settled, that of the rest, and how many actions are closed, since a later one of their ticket was
@@ -45,6 +47,8 @@ export const settleMethods = (database: Database) => ({
       await decide(writer, run, settled, decision, by);
       await noteSettlement(writer, run, settled, decision, by);
       const late = await closeLate(writer, run, settled);
+      const goesOn = sql`exit_code = ${EXIT_CODES["stopped-early"]}, paused = NULL`;
+      await writer.run(sql`UPDATE runs SET ${goesOn} WHERE number = ${run} AND state = 'open'`);
       await writer.wake();
       return { settled, rest, late };
     }),

@@ -60,16 +60,13 @@ function dateOf(fileName: string, path: RulePath): string {
   return date;
 }
 
-/** Also a part of one, behind a column. */
-const CLOCK = /\d{0,2}(?::\d\d)+/g;
+/** A date as a person writes it, also with the month's name. */
+const WRITTEN =
+  /(?<!\d)20\d\d([-./])\d{1,2}\1\d{1,2}(?!\d)|(?<!\d)\d{1,2}([-./])\d{1,2}\2 ?(?:20)?\d\d(?!\d)|(?<!\d)20\d{6}(?!\d)|\p{L}{3,}\.? \d{1,2},? 20\d\d(?!\d)|(?<!\d)\d{1,2}[. -]+\p{L}{3,}[. -]+20\d\d(?!\d)/u;
 
-/** The date that a template of a time says by itself: three numbers, two beside the name of a month, or eight digits. */
-function dateWrittenIn(template: string): string | undefined {
-  const own = template.replace(/\{[^{}]*\}/g, " ");
-  const numbers = own.replace(CLOCK, " ").match(/\d+/g) ?? [];
-  const isNamed = numbers.length === 2 && /\p{L}{3}/u.test(own);
-  return numbers.length > 2 || isNamed || numbers.some(({ length }) => length >= 8) ? own.trim() : undefined;
-}
+/** The date that a template of a time says by itself; what takes nothing from the row is one, in whichever form. */
+const dateWrittenIn = (template: string): string | undefined =>
+  template.includes("{") ? WRITTEN.exec(template.replace(/\{[^{}]*\}/g, "\n"))?.[0] : template.trim() || undefined;
 
 /**
  * Refuses a date that all rows of a file would have by the config, where the config takes several files, or the file's name

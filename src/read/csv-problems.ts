@@ -1,7 +1,7 @@
 /** Rows of a table that can't be used as they are. */
 
 import { cleanText, count, escapeUnseen, number } from "../text.ts";
-import { type CsvDialect, isRfc, type RecordFault } from "./csv-records.ts";
+import { type CsvDialect, cellsOfRecord, isRfc, type RecordFault } from "./csv-records.ts";
 import { malformed, type Row } from "./row.ts";
 
 /** How the rows of a table are written. */
@@ -15,7 +15,10 @@ export function faultRow(table: TableForm, text: string, line: number, fault: Re
   const column = columnName(table, fault.column);
   const notRead = " Nothing after this row was read.";
   if (fault.kind === "return") {
-    const bordersKnown = table.header.length > 0 && isRfc(table.dialect) && text.split('"').length % 2 === 1;
+    const { header, dialect } = table;
+    // Without the CR it must be a record as RFC 4180 has it: behind a wrong quote, nothing says where a record ends.
+    const isRecord = cellsOfRecord(text.replaceAll("\r", ""), dialect.delimiter) !== undefined;
+    const bordersKnown = header.length > 0 && isRfc(dialect) && isRecord;
     return malformed(line, text, bordersKnown, {
       rule: "lone-carriage-return",
       message: `${column} holds a carriage return outside quotes; the lines of this file end otherwise, so two rows may stand in one.${bordersKnown ? "" : notRead}`,

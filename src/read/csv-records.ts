@@ -111,7 +111,7 @@ export class CsvRecords {
         const closing = closingQuote(text, this.#quote, this.#dialect);
         if (closing === -1) return text.length;
         behind = closing + 1;
-        end = placeOf("\n", text, behind);
+        if (closing > end) end = placeOf("\n", text, behind);
       }
       this.#quote = placeOf('"', text, behind);
     }

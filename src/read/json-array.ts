@@ -89,7 +89,9 @@ export class JsonArrayParser implements RowParser {
     const end = stringEnd(bytes, at);
     if (end - at > MAX_ROW_BYTES)
       throw this.#failure("holds a text of more than 1 MiB outside its list of rows", "Export it without that.");
-    if (end === bytes.length) return isEnd ? end : undefined;
+    if (end === bytes.length && !isEnd) return undefined;
+    this.lineEnds += lineEndsIn(bytes.subarray(at, end));
+    if (end === bytes.length) return end;
     if (this.#inside === 0) this.#text = bytes.toString("utf8", at + 1, end);
     return end + 1;
   }

@@ -147,9 +147,6 @@ async function decide(
   await using _ = await openPromises(context, ledger, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
   if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, opened, run);
-  // A run that a person has settled may go on unasked.
-  if (run.state === "open" && asked.length > 0)
-    await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   return done;
 }
 

@@ -166,11 +166,14 @@ describeBoth("a run", (newPlace, it) => {
     const ledger = await open();
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }] }]));
     const doubt = (await send(ledger, run, [accepted(1), DOUBT])).doubt?.chunk ?? 0;
+    await ledger.noteStop(run, { exitCode: 9, paused: BY });
     expect(await ledger.settle(run, doubt, decision, BY)).toEqual({ settled: doubt, rest: undefined, late: 0 });
     expect((await states(ledger, run))[1]).toBe(`2 ${state}`);
     expect(await known(ledger, "b")).toEqual(actions);
     expect((await ledger.outcomes(run, doubt)).items).toMatchObject([{ outcome }]);
-    expect(await ledger.settlements(run)).toEqual([{ chunk: doubt, decision, ...BY }]);
+    expect((await ledger.settlements(run)).at(-1)).toEqual({ chunk: doubt, decision, ...BY });
+    // In the same transaction: a kill behind it leaves no run that waits for a person who has decided.
+    expect((await ledger.runs({ last: 1 }))[0]).toMatchObject({ exitCode: 7, paused: undefined });
     if (decision === "sent") expect(await ledger.settle(run, doubt, decision, BY)).toBeUndefined();
   });
 

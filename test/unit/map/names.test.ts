@@ -56,6 +56,8 @@ describe("a date in the config", () => {
     ['{from: ["{Late}", "9.5.2026 {At}"], format: "d.M.yyyy H:mm"}', '"scans-?.csv"', "scans-1.csv"],
     ['{from: "{At}", blank: "9 May 2026 21:00", format: "d MMM yyyy H:mm"}', '[a.csv, "b*.csv"]', "a.csv"],
     ['"2026-05-09T21:30:00Z"', '"scans-2026-05-*.csv"', "scans-2026-05-09.csv"],
+    ['{from: "260509", format: yyMMdd}', '"*.csv"', "scans.csv"],
+    ['{from: "46151", format: spreadsheet}', '"*.csv"', "scans.csv"],
     ['{from: "9.5.26 {At}", format: "d.M.yy H:mm"}', '"*.csv"', "scans-1.csv"],
     ['"1778362200"', '"*.csv"', "scans-1.csv"],
     ['{from: "{At}", blank: "27 Nov 26", format: "d MMM yy"}', '"*.csv"', "scans-1.csv"],

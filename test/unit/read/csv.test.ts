@@ -35,6 +35,12 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ["a CR between two rows of several cells", "a,b\n1,2\r3,4\n5,6\n", "a|b", ["2 ! lone-carriage-return", "3 5|6"]],
   ["a CR in the unquoted cell beside a quoted one", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 ! lone-carriage-return"]],
   ["a CR in the last row, which has no line end", "a\n1\n2\r3", "a", ["2 1", "3 ! lone-carriage-return"]],
+  [
+    "a CR before a cell with a wrong quote, whose record may be two",
+    'a,b,c\n1,1\r 5" pipe,"\n1,2,"x"\n1,3,y\n',
+    "a|b|c",
+    ["2 !! lone-carriage-return"],
+  ],
   ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
   [
     "the header again in another spelling",
