@@ -83,7 +83,7 @@ describe("--quiet", () => {
     place.write("sales.csv", [header, ...rows, undated, undated.replace("T-99", "T-100")].join(""));
     const third = await quietly(place, service);
     expect(third.stderr).toContain(
-      "warning: order-time-missing (2 times: 2 soldTicket, 1 of them reported before): sales.csv:15 ",
+      "warning: order-time-missing (2 times, soldTicket, 1 of them reported before): sales.csv:15 ",
     );
     expect(service.sent()).toHaveLength(14);
   });

@@ -54,6 +54,8 @@ function setAll(element, attributes) {
 
 /** Whether a view is being drawn anew by itself. */
 let refreshing = false;
+/** The view that somebody is about to see, until it is drawn: whatever was in use before is left. */
+let opening;
 
 /** Somebody reads, marks or types there. */
 function isInUse() {
@@ -439,9 +441,11 @@ async function show() {
   leaving = new AbortController();
   refreshing = false;
   const { entry, draw } = current();
+  opening = draw;
   for (const link of document.querySelectorAll("nav a"))
     setAll(link, { "aria-current": link.getAttribute("href") === entry ? "page" : "false" });
   await (pass === null ? showLocked() : draw().catch(showError));
+  if (opening === draw) opening = undefined;
 }
 
 function showError(error) {
@@ -479,7 +483,7 @@ function showConnection(state, text) {
 
 async function refresh() {
   const { isLive = false, draw } = current();
-  if (refreshing || document.hidden || !isLive || pass === null) return;
+  if (refreshing || opening !== undefined || document.hidden || !isLive || pass === null) return;
   refreshing = true;
   // Why it fails, the line about the connection says.
   await draw().catch(() => undefined);
