@@ -12,8 +12,8 @@ const DIST = join(ROOT, "dist");
 /** What the compiler made of each module, until it is put together. */
 const MODULES = join(ROOT, "dist/.modules");
 
-/** What is run or imported by name: the program, the library, and a thread of the program. */
-const ENTRIES = { main: "main.js", index: "index.js", "look-thread": "plan/look-thread.js" };
+/** What is run or imported by name: the program and the library. */
+const ENTRIES = { main: "main.js", index: "index.js" };
 
 /** Packages whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = ["zod", "undici"];
@@ -40,7 +40,7 @@ const inParts = {
 
 /**
  * Files, each of which has these modules and all they import that no file before it has. So none imports one behind it, and what
- * a thread or a small command reads comes before what it does not need. All else goes where it is used.
+ * a small command reads comes before what it does not need. All else goes where it is used.
  */
 const FILES = {
   start: ["text", "cli/version", "failure"],

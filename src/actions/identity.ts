@@ -28,9 +28,9 @@ export interface Identity {
    * where the config lets something pass that is no time.
    */
   readonly time: number | undefined;
-  /** The event of a ticket, where the action names it. */
+  /** The event of a ticket, where the action or its row names it; as any database holds it. */
   readonly event: string | undefined;
-  /** Who has the ticket from now on. Of an event, the currency of its prices. */
+  /** Who has the ticket from now on, likewise. Of an event, the currency of its prices. */
   readonly owner: string | undefined;
   /** How many decimals its price uses. */
   readonly decimals: number | undefined;
@@ -38,19 +38,22 @@ export interface Identity {
   readonly json: string;
 }
 
-export function identityOf(draft: Draft): Identity {
+/** @param eventOfRow counts where the action itself names no event. */
+export function identityOf(draft: Draft, eventOfRow?: string): Identity {
   const { action } = draft;
   const isOfEvent = actionSpec(action).about === "event";
   const content = contentOf(draft);
   const sells = action === "soldTicket" || action === "resoldTicket";
   const price = draft.text("price");
+  const event = isOfEvent ? undefined : (draft.text("eventId") ?? eventOfRow);
+  const owner = isOfEvent ? draft.text("currency") : sells ? draft.text("userId") : undefined;
   return {
     subject: subjectOf(draft, isOfEvent),
     mark: markOf(draft, content),
     content,
     time: timeOf(draft.text("orderTime")),
-    event: isOfEvent ? undefined : draft.text("eventId"),
-    owner: isOfEvent ? draft.text("currency") : sells ? draft.text("userId") : undefined,
+    event: event && withoutNul(event),
+    owner: owner && withoutNul(owner),
     decimals: price === undefined ? undefined : decimalsOf(price),
     json: jsonOf(draft),
   };

@@ -34,9 +34,8 @@ export async function runCommand(typed: Command, process_: Process): Promise<num
   const given = givenTo(typed);
   const spec = COMMANDS[command];
   if (spec === undefined) throw new Error(`no command ${command}`);
-  // By itself V8 lets the space for young objects grow to 64 MiB; what it has by now (main.ts) is enough. A thread begins with as much.
+  // By itself V8 lets the space for young objects grow to 64 MiB; what it has by now (main.ts) is enough.
   setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--min-semi-space-size=16");
   const [startedAt, started] = [new Date().toISOString(), performance.now()];
   const { stop, abort, onFirstSignal } = process_;
   const { stdin, stdout, stderr, env } = process;

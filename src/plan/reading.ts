@@ -17,10 +17,8 @@ import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
 import type { Severity } from "../rules.ts";
 import { cleanText } from "../text.ts";
-import type { Rules } from "./look.ts";
 import { type Made, madeBy } from "./made.ts";
 import type { Problems } from "./problems.ts";
-import type { Mapping } from "./thread.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {
@@ -50,10 +48,12 @@ export interface ReadingOptions {
 }
 
 /** How the rows of a file are read. */
-export interface Reading extends Pick<Rules, "readAs" | "allowEmpty"> {
+export interface Reading {
+  /** The source, or the action; "" where the rows say it themselves. */
+  readonly readAs: string;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty: boolean;
   readonly mapper: Mapper;
-  /** What another mapper of the kind can be made of. */
-  readonly mapping: Mapping;
   /** Called for every row that can be read, with what the mapping makes of it before any check. */
   readonly onRow: ((row: Row, mapped: Mapped) => void) | undefined;
   /** A source of the config says what its rows give. */
@@ -77,17 +77,18 @@ export async function readingOf(file: InputFile, { header }: Input, options: Rea
   const { rules, action, onRow } = options;
   const source = sourceOf(file, options);
   const fileName = nameOf(file);
-  const mapping = {
+  const mapping: MapperOptions = {
     fileName,
     lookups: await readLookups(source?.config, options),
     relaxedRules: new Set(Object.keys(rules).filter((rule) => rules[rule] !== "error")),
     ...(action && { action }),
     ...(source && { source }),
+    ...(header && { header }),
   };
-  const mapper = mapperFor({ ...mapping, ...(header && { header }) }, options.sources);
+  const mapper = mapperFor(mapping, options.sources);
   const from = { file, header, source: source?.config, mapper };
   return {
-    ...{ mapper, mapping },
+    mapper,
     onRow: onRow && ((row, mapped) => onRow(from, row, mapped)),
     readAs: action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "",
     allowEmpty: source?.config.allowEmpty === "true",

@@ -1,6 +1,8 @@
 /** The rows of all inputs and their actions: put into the plan's file as they are read, then what else is found of them. */
 
-import { type Action, actionSpec } from "../actions/actions.ts";
+import { type ActionName, actionSpec } from "../actions/actions.ts";
+import { type Draft, itemOf } from "../actions/draft.ts";
+import { type Identity, identityOf } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { baseOf, formOf, withoutNul } from "../actions/marks.ts";
 import type { Problem, SourceLine } from "../actions/problem.ts";
@@ -8,7 +10,6 @@ import type { Corrected, Guard, Ledger, Position } from "../ledger/ledger.ts";
 import type { Input } from "../read/input.ts";
 import { NO_RUN } from "../read/rejects-columns.ts";
 import type { Severity } from "../rules.ts";
-import type { LookedAction } from "./look.ts";
 import type { Made } from "./made.ts";
 import type { Problems } from "./problems.ts";
 import type { Store } from "./store.ts";
@@ -49,9 +50,6 @@ export interface KeptRow {
   readonly digest: string | undefined;
 }
 
-/** A bad row that can't be read gives nothing but its place. */
-const NOTHING = [null, null, null, null, null, null, null, null, null] as const;
-
 interface Options {
   readonly problems: Problems;
   readonly ledger: Pick<Ledger, "run"> | undefined;
@@ -85,8 +83,7 @@ export class RowsRead {
   /** The last time that the input gave. */
   #clock = 0;
   #seq = 0;
-  #row: KeptRow | undefined;
-  /** The `seq` of its first action. */
+  /** The `seq` of the row's first action. */
   #first = 0;
 
   constructor(store: Store, { problems, ledger, isByTime }: Options) {
@@ -94,67 +91,82 @@ export class RowsRead {
     this.problems = problems;
     this.#ledger = ledger;
     this.#isByTime = isByTime;
-    // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
     this.#put = store.prepare(
-      `INSERT INTO action (seq, place, row, input, line, text, clock, json, kind, subject, mark, content, time, event, owner, decimals)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO action (seq, place, row, input, line, text, clock, json, kind, subject,
+        mark, content, time, event, owner, decimals, verdict, why, run, at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
   }
 
-  /** Of what is put next. @param reason why it is invalid, for its rejects. */
-  beginRow(row: KeptRow, state?: "corrected" | "invalid", reason?: string): void {
-    this.#row = row;
-    this.#first = this.#seq + 1;
-    if (state === undefined && row.digest === undefined) return;
-    const sql = "INSERT INTO row (row, state, reason, digest) VALUES (?, ?, ?, ?)";
-    this.#store.run(sql, this.#first, state ?? null, reason ?? null, row.digest ?? null);
+  skip(reason: string): void {
+    this.skipped += 1;
+    this.skipReasons.set(reason, (this.skipReasons.get(reason) ?? 0) + 1);
   }
 
-  putAction(action: LookedAction): void {
-    this.#insert(action, "new", this.#row?.isLeft === true ? "left" : null);
-    const [, kind, subject] = action;
-    if (kind === "resoldTicket") this.resoldBy.add(subject.charAt(0));
-    const form = formOf(subject);
-    if (form === subject) return;
-    this.hasOdd = true;
-    this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, this.#first);
-  }
-
-  /** What the corrected version of a bad row was accepted as. */
-  putCorrected({ kind, subject, mark }: Corrected): void {
-    this.#insert([null, kind, subject, baseOf(mark), null, null, null, null, null], "sent", "corrected");
-  }
-
-  /** What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has no mark. */
-  putBad(attempted: readonly Action[]): void {
-    for (const action of attempted) this.#putBad(action);
-    if (this.#seq < this.#first) this.#insert(NOTHING, "bad", null);
-  }
-
-  #putBad({ action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
-    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : null;
-    const isOfEvent = actionSpec(kind).about === "event";
-    const event = isOfEvent || typeof eventId !== "string" ? null : withoutNul(eventId);
-    for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
-      if (typeof id !== "string") continue;
-      const subject = withoutNul(`${letter}:${id}`);
-      this.#insert([null, kind, subject, null, null, time, event, null, null], "bad", null);
+  /** @param event that the row names. */
+  putRow(row: KeptRow, drafts: readonly Draft[], event: string | undefined): void {
+    this.#begin(row);
+    for (const draft of drafts) {
+      const identity = identityOf(draft, event);
+      const { subject } = identity;
+      this.#insert(row, draft.action, identity, "new", row.isLeft ? "left" : null);
+      if (draft.action === "resoldTicket") this.resoldBy.add(subject.charAt(0));
+      const form = formOf(subject);
+      if (form === subject) continue;
+      this.hasOdd = true;
+      this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, this.#first);
     }
   }
 
-  #insert(action: LookedAction | typeof NOTHING, verdict: string, why: string | null): void {
-    const { input = 0, line = 0, text = "", position }: Partial<KeptRow> = this.#row ?? {};
-    const time = action[5];
+  /** Of a bad row, what its corrected version was accepted as. */
+  putCorrected(row: KeptRow, accepted: readonly Corrected[]): void {
+    this.#begin(row, "corrected");
+    for (const { kind, subject, mark } of accepted)
+      this.#insert(row, kind, { subject, mark: baseOf(mark) }, "sent", "corrected");
+  }
+
+  /**
+   * What a bad row would have given, as far as that can be read: others wait for it. Which action it is is not known, so it has
+   * no mark. One that can't be read gives nothing but its place.
+   *
+   * @param reason why it is invalid, for its rejects.
+   */
+  putBad(row: KeptRow, attempted: readonly Draft[], reason: string): void {
+    this.#begin(row, "invalid", reason);
+    for (const draft of attempted) {
+      const { eventId, ticketId, nftId, orderTime } = itemOf(draft).data;
+      const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
+      const isOfEvent = actionSpec(draft.action).about === "event";
+      const event = isOfEvent || typeof eventId !== "string" ? undefined : withoutNul(eventId);
+      for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
+        if (typeof id !== "string") continue;
+        this.#insert(row, draft.action, { subject: withoutNul(`${letter}:${id}`), time, event }, "bad", null);
+      }
+    }
+    if (this.#seq < this.#first) this.#insert(row, null, {}, "bad", null);
+  }
+
+  #begin({ digest }: KeptRow, state?: "corrected" | "invalid", reason?: string): void {
+    this.#first = this.#seq + 1;
+    if (state === undefined && digest === undefined) return;
+    const sql = "INSERT INTO row (row, state, reason, digest) VALUES (?, ?, ?, ?)";
+    this.#store.run(sql, this.#first, state ?? null, reason ?? null, digest ?? null);
+  }
+
+  #insert(row: KeptRow, kind: ActionName | null, of: Partial<Identity>, verdict: string, why: string | null): void {
+    const { input, line, text, position } = row;
+    const { json = null, subject = null, mark = null, content = null, time, event, owner, decimals } = of;
     this.#seq += 1;
-    if (time !== null) this.#clock = time;
+    if (time !== undefined) this.#clock = time;
     const seq = this.#seq;
     // A row that can't be read has no time: sorted by that, it may have stood before all.
-    const place = this.#isByTime && action === NOTHING ? 0 : seq;
+    const place = this.#isByTime && kind === null ? 0 : seq;
     const clock = this.#isByTime ? this.#clock : null;
-    this.#put(seq, place, this.#first, input, line, seq === this.#first ? text : null, clock, ...action);
-    if (position === undefined && verdict === "new" && why === null) return;
-    const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
-    this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, seq);
+    this.#put(
+      ...[seq, place, this.#first, input, line, seq === this.#first ? text : null, clock, json, kind, subject],
+      ...[mark, content, time ?? null, event ?? null, owner ?? null, decimals ?? null, verdict, why],
+      ...[position?.run ?? null, position?.seq ?? null],
+    );
   }
 
   /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */

@@ -1,31 +1,41 @@
-/** The rows of all inputs, file by file: looked at (look.ts), reported, and stored. What depends on other rows comes after (judge.ts). */
+/** The rows of all inputs, file by file: read, looked at (look.ts), reported, and stored. What depends on other rows comes after (judge.ts). */
 
-import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { FileProblem, Problem } from "../actions/problem.ts";
-import type { Corrected, Ledger, Position } from "../ledger/ledger.ts";
+import type { Corrected, Ledger } from "../ledger/ledger.ts";
+import type { Understanding } from "../map/mapper.ts";
+import { problemsOfContent } from "../read/content.ts";
 import { type Input, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/inputs.ts";
-import { showRejects } from "../read/rejects-columns.ts";
+import { REASON_COLUMN, ROW_COLUMN, showRejects } from "../read/rejects-columns.ts";
+import { keptText, type Row } from "../read/row.ts";
 import { mappingChanged } from "./guard.ts";
-import { type Batch, Look, type Looked, type Rules, type Understood, type Unusual, type Whole } from "./look.ts";
+import { Look, type Looked } from "./look.ts";
 import type { Where } from "./problems.ts";
+import type { PublicValues } from "./public-values.ts";
 import { openingOf, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
 import { type KeptRow, pointerTo, type ReadInput, RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import type { ThreadLook } from "./thread.ts";
 
-/** How an input file was read. */
-export interface UnderstoodInput extends Understood {
+/** How an input file was understood, as far as it was read. */
+export interface UnderstoodInput {
   readonly file: InputFile;
   readonly rows: number;
   /** Name of the source whose rules were used. */
   readonly source: string | undefined;
+  readonly understanding: Understanding;
+  readonly input: Pick<Input, "format" | "header" | "headerLine" | "delimiter" | "encoding" | "bytesRead">;
+  /** Examples of what will be public. */
+  readonly values: Pick<PublicValues, "fields" | "texts" | "traits">;
 }
 
-export interface RowsOptions extends Pick<Rules, "limit" | "now" | "severities">, ReadingOptions {
+export interface RowsOptions extends ReadingOptions {
   readonly files: readonly InputFile[];
+  /** So many rows are looked at. */
+  readonly limit: number;
+  /** In Unix seconds. */
+  readonly now: number;
   /** Actions are sorted by time later. */
   readonly isByTime: boolean;
   readonly ledger: Pick<Ledger, "corrected" | "guard" | "run"> | undefined;
@@ -40,14 +50,15 @@ interface Open {
   readonly number: number;
   readonly file: InputFile;
   readonly format: ReadInput["format"];
+  readonly input: Input;
   readonly reading: Reading;
+  readonly look: Look;
   /** Rows that were read before it. */
   readonly before: number;
 }
 
-/** An unusual row, with what the ledger knows of it. */
-interface Known extends Unusual {
-  readonly position: Position | undefined;
+/** What the ledger knows of a row. */
+interface Known extends Pick<KeptRow, "digest" | "position"> {
   /** What the corrected version of a bad row was accepted as. */
   accepted: readonly Corrected[];
 }
@@ -70,97 +81,76 @@ export class Rows {
   }
 
   async #addFile(number: number, file: InputFile): Promise<void> {
+    const { problems, now, onUnderstood } = this.#options;
     await using input = await openInput(file, openingOf(file, this.#options));
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = await readingOf(file, input, this.#options);
-    const of: Open = { number, file, format: formatOf(input), reading, before: this.read.read };
-    const here = new Look(input, reading.mapper, this.#rulesFor(reading), reading.onRow);
-    await using thread = await this.#threadFor(of, here.understood);
-    const look = thread ?? here;
+    const look = new Look(reading, input.header, problems.severityOf, now);
+    const of: Open = { number, file, format: formatOf(input), input, reading, look, before: this.read.read };
     try {
-      for await (const batch of look.batches()) await this.#add(of, batch);
-      // The thread has opened the file anew: it must be the one by whose header its rows are mapped.
-      if (thread !== undefined) await input.refuseChanged();
+      for await (const rows of input.batches()) await this.#add(of, rows);
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
-      this.#options.onUnderstood({
-        ...look.understood,
-        file,
-        rows: this.read.read - of.before,
-        source: reading.source,
+      const { format, header, headerLine, delimiter, encoding, bytesRead } = input;
+      onUnderstood({
+        ...{ file, rows: this.read.read - of.before, source: reading.source },
+        ...{ understanding: reading.mapper.understanding, values: look.values },
+        input: { format, header, headerLine, delimiter, encoding, bytesRead },
       });
     }
-    await this.#end(of, look.understood, look.whole);
+    await this.#end(of);
   }
 
-  #rulesFor({ readAs, allowEmpty }: Reading): Rules {
-    const { severities, now, limit } = this.#options;
-    return { readAs, severities, now, limit: limit - this.read.read, allowEmpty };
-  }
-
-  /** Undefined where the file is not worth one, or somebody watches its rows. @param understood before its first row. */
-  async #threadFor({ file, reading }: Open, understood: Understood): Promise<ThreadLook | undefined> {
-    if (reading.onRow !== undefined || !isWorthThread(file)) return undefined;
-    const { encoding, csv, rows, maxInputBytes } = openingOf(file, this.#options);
-    const job = { file, opening: { encoding, csv, rows, maxInputBytes }, rules: this.#rulesFor(reading) };
-    const { ThreadLook } = await import("./thread.ts");
-    return new ThreadLook({ ...job, mapping: reading.mapping }, understood, this.#options.signal);
-  }
-
-  async #add(of: Open, batch: Batch): Promise<void> {
+  /** Looks at some rows, then stores them: what the ledger knows of bad ones is asked together. */
+  async #add(of: Open, rows: readonly Row[]): Promise<void> {
+    const { limit, signal, onRows } = this.#options;
     const { read } = this;
-    this.#options.signal.throwIfAborted();
-    for (const { isRejects, line } of batch.kinds) this.#apart.see(of.file, isRejects, line);
-    const known = await this.#know(batch.unusual);
-    for (const looked of batch.looked) this.#store(of, looked, known.get(looked[0]));
-    read.read += batch.rows;
-    read.isCut ||= batch.isCut;
-    read.isUnfit ||= batch.isUnfit;
-    for (const [reason, rows] of batch.skipReasons) {
-      read.skipped += rows;
-      read.skipReasons.set(reason, (read.skipReasons.get(reason) ?? 0) + rows);
-    }
-    this.#options.onRows(read.read, this.#bytes + batch.bytes);
+    signal.throwIfAborted();
+    // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+    const within = rows.slice(0, limit - read.read);
+    read.isCut ||= within.length < rows.length;
+    const looked = within.map((row) => this.#look(of, row));
+    const known = await this.#know(looked);
+    for (const one of looked) this.#store(of, one, known.get(one));
+    read.read += within.length;
+    onRows(read.read, this.#bytes + of.input.bytesRead);
   }
 
-  async #know(unusual: Batch["unusual"]): Promise<ReadonlyMap<number, Known>> {
-    const known = new Map<number, Known>();
-    for (const [index, what] of unusual) {
-      const { isBad, own } = what;
-      const digest = isBad && what.digest !== undefined ? this.read.numberedDigest(what.digest) : what.digest;
+  #look({ file, look }: Open, row: Row): Looked {
+    if (row.kind === "object") this.#apart.see(file, ROW_COLUMN in row.value || REASON_COLUMN in row.value, row.line);
+    return look.look(row);
+  }
+
+  /** What the ledger knows of rows that are bad or from rejects. */
+  async #know(looked: readonly Looked[]): Promise<ReadonlyMap<Looked, Known>> {
+    const known = new Map<Looked, Known>();
+    for (const one of looked) {
+      const { isBad, own } = one;
+      if (!isBad && own === undefined) continue;
+      const digest = isBad && one.digest !== undefined ? this.read.numberedDigest(one.digest) : one.digest;
       const position = own && { run: await this.read.numberOfRun(own.run), seq: own.seq };
-      known.set(index, { ...what, digest, position, accepted: [] });
+      known.set(one, { digest, position, accepted: [] });
     }
-    const bad = [...known.values()].filter(({ isBad }) => isBad);
-    const digests = bad.flatMap(({ digest }) => digest ?? []);
+    const digests = [...known].flatMap(([{ isBad }, { digest }]) => (isBad ? (digest ?? []) : []));
     const corrected = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
     const accepted = Map.groupBy(corrected, ({ digest }) => digest);
-    for (const row of bad) row.accepted = accepted.get(row.digest ?? "") ?? [];
+    for (const one of known.values()) one.accepted = accepted.get(one.digest ?? "") ?? [];
     return known;
   }
 
-  #store(of: Open, [, line, text, ...action]: Looked, what: Known | undefined): void {
+  #store(of: Open, looked: Looked, known: Known | undefined): void {
     const { read } = this;
-    const { position, isLeft = false, digest }: Partial<Known> = what ?? {};
-    const row = { input: of.number, line, text: text ?? "", position, isLeft, digest };
-    if (what?.isBad === true) {
-      this.#storeBad(of, row, what);
-      return;
-    }
-    if (what !== undefined && text !== null) read.problems.report(whereIs(of, row), what.problems);
-    if (action.length === 0) return; // skipped
-    if (text !== null) read.beginRow(row);
-    read.putAction(action);
-  }
-
-  #storeBad(of: Open, row: KeptRow, { problems, attempted, accepted }: Known): void {
-    const { read } = this;
-    if (accepted.length > 0) {
-      read.beginRow(row, "corrected");
-      for (const action of accepted) read.putCorrected(action);
+    const { row, problems, skipped, isBad, drafts, eventId, isLeft } = looked;
+    const { digest, position, accepted = [] }: Partial<Known> = known ?? {};
+    const kept = { input: of.number, line: row.line, text: keptText(row), position, isLeft, digest };
+    if (!isBad) {
+      if (problems.length > 0) read.problems.report(whereIs(of, kept), problems);
+      if (skipped === undefined) read.putRow(kept, drafts, eventId);
+      else read.skip(skipped);
     } else {
-      read.beginRow(row, "invalid", this.#reportBad(whereIs(of, row), problems));
-      read.putBad(attempted);
+      if (row.kind === "malformed" && !row.bordersKnown) read.isUnfit = true;
+      if (accepted.length > 0) read.putCorrected(kept, accepted);
+      else read.putBad(kept, drafts, this.#reportBad(whereIs(of, kept), problems));
     }
   }
 
@@ -183,37 +173,28 @@ export class Rows {
   }
 
   /** Reports what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
-  async #end(of: Open, { input, understanding }: Understood, whole: Whole): Promise<void> {
+  async #end({ file, format, input, reading, before }: Open): Promise<void> {
     const { limit, problems, ledger } = this.#options;
-    const { file, format, reading } = of;
-    const { readAs, isSource, made } = reading;
+    const { readAs, isSource, made, mapper, allowEmpty } = reading;
     const isFirst = this.read.sourceOf(readAs) === undefined;
     const guards = (isFirst ? await ledger?.guard(readAs) : undefined) ?? [];
-    const rows = this.read.read - of.before;
+    const rows = this.read.read - before;
     const isCut = this.read.read >= limit;
-    const found: FileProblem[] = isCut && rows === 0 ? [] : [...whole.ofContent];
-    const ofRows = [...mappingChanged(readAs, made, guards), ...whole.ofRows];
+    const found: FileProblem[] = isCut && rows === 0 ? [] : [...problemsOfContent(input, rows, allowEmpty)];
+    const ofRows = [...mappingChanged(readAs, made, guards), ...(mapper.problemsOfFile?.() ?? [])];
     found.push(...ofRows.filter(({ isOfAllRows }: FileProblem) => !(isCut && isOfAllRows === true)));
     const isArray = input.format === "json";
     // An export of many rows is no payload.
-    if (isArray && understanding.used.length === 0 && rows > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(rows));
+    if (isArray && mapper.understanding.used.length === 0 && rows > MAX_ACTIONS_PER_REQUEST) found.push(tooLong(rows));
     for (const { line = isArray ? 0 : 1, isOfAllRows: _, ...problem } of found)
       if (problems.report({ source: file.name, line }, [problem])) this.read.isUnfit = true;
     this.#bytes += input.bytesRead;
-    const { encoding, delimiter, header } = input;
+    const { sha256, encoding, delimiter, header } = input;
     this.read.inputs.push({
-      ...{ name: file.name, format, sha256: whole.sha256, rows, encoding, delimiter, header },
+      ...{ name: file.name, format, sha256, rows, encoding, delimiter, header },
       ...{ readAs, isSource, made, guards },
     });
   }
-}
-
-/** Starting a thread costs as much as looking at so many bytes. */
-const LEAST_BYTES = 16 * 1024 * 1024;
-
-function isWorthThread({ path }: InputFile): boolean {
-  const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
 
 function formatOf({ header, format }: Pick<Input, "header" | "format">): ReadInput["format"] {

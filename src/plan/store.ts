@@ -50,7 +50,13 @@ export class Store implements Disposable {
   /** What runs a statement, to be kept by who runs it for each row. */
   prepare(sql: string): (...values: readonly SQLInputValue[]) => void {
     const statement = this.#database.prepare(sql);
-    return (...values) => void tried(() => statement.run(...values));
+    return (...values) => {
+      try {
+        statement.run(...values);
+      } catch (cause) {
+        throw failureOf(cause);
+      }
+    };
   }
 
   /** A function for use in queries: the same of the same text. */

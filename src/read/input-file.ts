@@ -129,7 +129,7 @@ export class ByteSource implements AsyncDisposable {
     } catch (cause) {
       failReading(this.#file, cause, this.#options.signal);
     }
-    await this.refuseChanged();
+    await this.#refuseChanged();
     refuseEarlyEnd(this.#file, this.#raw.size, this.bytesRead);
   }
 
@@ -142,7 +142,7 @@ export class ByteSource implements AsyncDisposable {
    * Throws a usage failure when the file is not as it was when it was opened: of one that others still write to a part would
    * be read, and its last row cut.
    */
-  async refuseChanged(): Promise<void> {
+  async #refuseChanged(): Promise<void> {
     const change = await this.#raw.change();
     if (change === undefined) return;
     throw new Failure("usage", `${shownName(this.#file)} is still being written: ${change}. None of it is used.`, {

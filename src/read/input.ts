@@ -163,11 +163,6 @@ export class Input implements AsyncDisposable {
     if (this.#reader.stopped) await this.#source.drain();
   }
 
-  /** Of a file that somebody else reads to its end: throws a usage failure when it is not as it was when this was opened. */
-  async refuseChanged(): Promise<void> {
-    await this.#source.refuseChanged();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#blocks.return();
     await this.#source[Symbol.asyncDispose]();

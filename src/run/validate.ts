@@ -59,12 +59,11 @@ export async function checkInput(
   const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, { cwd, inputFormat: options.format, signal });
-  const severities = severityTable(config.rules);
-  const problems = new Problems(PROBLEMS_KEPT, severityIn(severities));
+  const problems = new Problems(PROBLEMS_KEPT, severityIn(severityTable(config.rules)));
   const total = bytesOf(files);
   const understood: UnderstoodInput[] = [];
   const planning = makePlan({
-    ...{ ...options, files, ledger, mode, order, lanes, limit, maxInvalid, severities, problems, environment },
+    ...{ ...options, files, ledger, mode, order, lanes, limit, maxInvalid, problems, environment },
     ...{ sources: config.sources, rules: config.rules, maxInputBytes: environment?.maxInputBytes, stdin, signal },
     onUnderstood: (input) => understood.push(input),
     onRows: (rows, bytes) => {

@@ -113,3 +113,13 @@ test.skipIf(process.platform !== "linux").each(SIGNALS)(
     expect([ended, said]).toEqual([code, expect.stringContaining(`Stopped by ${signal}`)]);
   },
 );
+
+test("SIGTERM ends the reading of a large file", LONG, async () => {
+  const place = openWorkplace();
+  const note = "x".repeat(2000);
+  const rows = Array.from({ length: 20_000 }, (_, at) => `E-1,T-${at},user-1,10.50,${1_700_000_000 + at},${note}\n`);
+  place.write("sales.csv", `eventId,ticketId,userId,price,orderTime,note\n${rows.join("")}`);
+  const stop = "setTimeout(() => process.kill(process.pid, 'SIGTERM'), 300)";
+  const nodeArgs = ["--import", `data:text/javascript,${stop}`];
+  expect((await place.tickets(["validate", "sales.csv"], { nodeArgs })).exitCode).toBe(143);
+});

@@ -1,4 +1,4 @@
-/** Mappers as a thread has them: made of data that was copied; their drafts shown as actions. */
+/** Mappers whose drafts are shown as actions. */
 
 import type { Action } from "../../../src/actions/actions.ts";
 import { itemOf } from "../../../src/actions/draft.ts";
@@ -17,7 +17,7 @@ export type Mapped =
 export type Mapper = ReturnType<typeof createMapper>;
 
 export function createMapper(options: MapperOptions) {
-  const mapper = createDrafting(structuredClone(options));
+  const mapper = createDrafting(options);
   return {
     get understanding() {
       return mapper.understanding;
