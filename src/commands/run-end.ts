@@ -65,7 +65,7 @@ export function sayNext(summary: Summary, { reporter }: Pick<Context, "reporter"
   if (summary.next === null) return;
   const lead = leadTo(summary, stopped);
   reporter.info(`${lead}: ${summary.next}`);
-  if (lead === NEXT.finished && summary.actions.rejected > 0) reporter.info(`${ADOPT}: ${adoptCommand(summary.next)}`);
+  if (lead === FIX && summary.actions.rejected > 0) reporter.info(`${ADOPT}: ${adoptCommand(summary.next)}`);
 }
 
 /** Names the rejects, and their encoding where an input has another. */
@@ -121,8 +121,6 @@ export function describeStop(
   const nothingAfter = (chunk: Chunk): string =>
     `Nothing of chunk ${chunkNumber(chunk)} or after it${inLane} was sent.`;
   switch (stop.kind) {
-    case "finished":
-      return [];
     case "in doubt":
       return [
         `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. Nothing after its request${inLane} was sent.`,
@@ -164,7 +162,6 @@ const describeBody = ({ body }: { readonly body: string }): readonly string[] =>
   body === "" ? [] : [`The service said: ${cleanText(body, 500)}`];
 
 const NEXT: Readonly<Record<Stop["kind"], string>> = {
-  finished: "Fix the rows in the rejects, then run",
   "in doubt": "Look, then decide",
   refused: "Look, then decide",
   "authentication failed": "Fix that, then",
@@ -173,6 +170,7 @@ const NEXT: Readonly<Record<Stop["kind"], string>> = {
   stopped: "Continue",
 };
 
+const FIX = "Fix the rows in the rejects, then run";
 /** The service rejects some rows for good, night after night. What is adopted is never sent, so nothing else may stand there. */
 const ADOPT = "If rows are right and the service will never take them, leave only those in the file and record them";
 
@@ -185,7 +183,7 @@ export function leadTo({ state, exitCode, rows, actions }: Summary, stopped: Sto
   if (state === "invalid") return "Fix the rows, then check them";
   if (state === "stopped") return NEXT[stopped];
   const isToFix = hasUnsentRows(rows) || actions.rejected + actions.notSent > 0 || actions.unclear === 0;
-  if (isToFix) return NEXT.finished;
+  if (isToFix) return FIX;
   return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
 }
 

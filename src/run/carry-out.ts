@@ -7,9 +7,9 @@ import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { settleCommand, statusCommand } from "../next-command.ts";
 import { claimedLanes, type LaneSource, plannedLanes, sendLanes, startWorker } from "../send/lanes.ts";
 import { openSeenPromises } from "../send/seen.ts";
-import type { SendEvent } from "../send/send.ts";
+import type { SendEvent, Sending } from "../send/send.ts";
 import type { Stop } from "../send/stop.ts";
-import { openPromises } from "../write/promise-file.ts";
+import { openPromises, type PromiseWriter } from "../write/promise-file.ts";
 import { writeRejectsOf } from "../write/rejects.ts";
 import type { RunContext, WorkUnderWay } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
@@ -124,11 +124,11 @@ export async function carryOut(
     ...{ kind: "run started", run: run.run, isResumed: how === "resumed" },
     ...{ actions: before.notSent, chunks: before.chunks - before.decidedChunks },
   });
-  const { stops, accepted, rejected } = await sendUntilStopped(context, opened, run, (chunk) => promises.write(chunk));
+  const { stops, accepted, rejected } = await sendUntilStopped(context, opened, run, promises);
   // Others may have sent some of it.
   await writeUnwritten(ledger, run, promises);
   progress.advanced(undefined);
-  const summary = await endFor(context, opened, run, stops[0] ?? FINISHED);
+  const summary = await endFor(context, opened, run, stops[0]);
   const end: RunEnd = {
     ...{ environment, run, stops, summary },
     lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
@@ -140,17 +140,21 @@ export async function carryOut(
 }
 
 /** Stores why the run ended, for now or for good, and writes its rejects. */
-async function endFor(context: RunContext, opened: OpenEnvironment, run: Run, stop: Stop): Promise<Summary> {
+async function endFor(
+  context: RunContext,
+  opened: OpenEnvironment,
+  run: Run,
+  stop: Stop | undefined,
+): Promise<Summary> {
   const { ledger, environment, startedAt } = opened;
-  const isDone = stop.kind === "finished";
-  if (!isDone && !isElsewhere(stop)) {
+  if (stop !== undefined && !isElsewhere(stop)) {
     const isByPerson = context.stop.aborted && context.stop.reason === "SIGINT";
     await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: byUser() }) });
   }
   await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
-  const { exitCode, doubt } = isDone ? await endOf(ledger, run) : { exitCode: exitCodeOf(stop), doubt: undefined };
-  if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
+  const { exitCode, doubt } =
+    stop === undefined ? await endRun(ledger, run) : { exitCode: exitCodeOf(stop), doubt: undefined };
   const { summary } = await statusAfter(opened, run, context);
   return {
     ...{ ...summary, exitCode, durationMs: Math.round(performance.now() - startedAt) },
@@ -158,50 +162,60 @@ async function endFor(context: RunContext, opened: OpenEnvironment, run: Run, st
   };
 }
 
-/** What a run ends with of which nothing is left to send; `doubt`: a run for which some of the same input waits. */
-export async function endOf(ledger: Ledger, run: Run) {
+/**
+ * Ends a run of which nothing is left to send. Takes no lock.
+ *
+ * @returns what it ends with; `doubt`: a run for which some of the same input waits; `hasEnded` false where another command has
+ * ended it.
+ */
+export async function endRun(ledger: Ledger, run: Run) {
   const counts = await ledger.counts(run.number);
   const doubt = await doubtedOf(ledger, run.options.heldBy);
   const left = { isNews: run.options.reportsChange ?? false, doubt, unsent: counts.rejected + counts.notSent };
-  return { exitCode: exitCodeOfDone(countsOf(run, counts), left), doubt };
+  const exitCode = exitCodeOfDone(countsOf(run, counts), left);
+  const hasEnded = await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
+  return { exitCode, doubt, hasEnded };
 }
 
-const FINISHED: Stop = { kind: "finished" };
 const isElsewhere = (stop: Stop): boolean => stop.kind === "stopped" && stop.by === "elsewhere";
 
-/** What this process has sent of a run, and why it sends no more: the first reason decides. */
+/** What this process has sent of a run, and what stopped it, if anything. */
 interface Sent {
   readonly stops: readonly Stop[];
   readonly accepted: number;
   readonly rejected: number;
 }
 
-const NOTHING_SENT = { accepted: 0, rejected: 0 };
-
-/** Writes those of an answered chunk. */
-type WritePromises = (chunk: number) => Promise<void>;
-
 /** Nothing is sent of a run with chunks that a person has to decide about. */
 async function sendUntilStopped(
   context: RunContext,
   opened: OpenEnvironment,
   run: Run,
-  writePromises: WritePromises,
+  promises: PromiseWriter,
 ): Promise<Sent> {
-  const { ledger } = opened;
+  const { ledger, environment, command } = opened;
   const isLeft = async (): Promise<boolean> =>
     (await ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
-  const isToSend = (await questionsOf(opened, run)).length === 0 && (await isLeft());
-  const sent = isToSend ? await sendAllLanes(context, opened, run, writePromises) : { stops: [], ...NOTHING_SENT };
+  let sent: Sent = { stops: [], accepted: 0, rejected: 0 };
+  if ((await questionsOf(opened, run)).length === 0 && (await isLeft())) {
+    let lanes = await plannedLanes(ledger, run.number);
+    await using worker = await startWorker(ledger, command, environment.timeoutMs);
+    if (worker !== undefined) {
+      // The person who started this has looked at what was refused.
+      if (run.exitCode === EXIT_CODES.refused)
+        await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
+      lanes = claimedLanes(ledger, worker, run.number, Math.max(1, lanes.atOnce));
+    }
+    sent = await sendFrom(context, opened, run, lanes, (chunk) => promises.write(chunk));
+  }
   // Others may have found what a person has to decide about; an answer may leave several doubts.
   const known = new Set(sent.stops.map((stop) => ("chunk" in stop ? stop.chunk.chunk : undefined)));
   const asked = (await questionsOf(opened, run)).filter(({ chunk }) => !known.has(chunk.chunk));
   const isOpen = await isLeft();
   // A stop that came behind the last answer stopped nothing.
-  const own = sent.stops.filter(({ kind }) => kind !== "finished" && (isOpen || kind !== "stopped"));
+  const own = sent.stops.filter(({ kind }) => isOpen || kind !== "stopped");
   const stops = asked.length === 0 ? own : [...own.filter((stop) => !isElsewhere(stop)), ...asked];
-  if (stops.length > 0) return { ...sent, stops };
-  return { ...sent, stops: [isOpen ? { kind: "stopped", by: "elsewhere" } : FINISHED] };
+  return { ...sent, stops: stops.length === 0 && isOpen ? [{ kind: "stopped", by: "elsewhere" }] : stops };
 }
 
 type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;
@@ -218,29 +232,13 @@ async function questionsOf({ ledger, environment }: OpenEnvironment, run: Run): 
   return stops;
 }
 
-async function sendAllLanes(
-  context: RunContext,
-  opened: OpenEnvironment,
-  run: Run,
-  writePromises: WritePromises,
-): Promise<Sent> {
-  const { ledger, environment, command } = opened;
-  const planned = await plannedLanes(ledger, run.number);
-  await using worker = await startWorker(ledger, command, environment.timeoutMs);
-  if (worker === undefined) return await sendFrom(context, opened, run, planned, writePromises);
-  // The person who started this has looked at what was refused.
-  if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
-  const lanes = claimedLanes(ledger, worker, run.number, Math.max(1, planned.atOnce));
-  return await sendFrom(context, opened, run, lanes, writePromises);
-}
-
 /** Sends lanes of a run. @param writePromises without it, somebody else writes them. */
 export async function sendFrom(
   context: RunContext,
   opened: OpenEnvironment,
   run: Run,
   lanes: LaneSource,
-  writePromises: WritePromises = async () => undefined,
+  writePromises: Sending["writePromises"] = async () => undefined,
 ): Promise<Sent> {
   const { ledger, environment, deadline, stop } = opened;
   const connect = await connectorTo(opened, context);
@@ -250,7 +248,7 @@ export async function sendFrom(
   using promises = openSeenPromises();
   for await (const given of ledger.promises(run.number)) promises.note(given);
   const before = await ledger.counts(run.number);
-  const sent = { ...NOTHING_SENT };
+  const sent = { accepted: 0, rejected: 0 };
   const sending = {
     ...{ ledger, run: run.number, environment, promises, writePromises, mostActions: run.mostActions },
     ...{ stop, deadline, abort: context.abort, rejectedBefore: before.rejected },

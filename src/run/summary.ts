@@ -97,7 +97,6 @@ export function exitCodeOfDone(
 
 /** What ends with which exit code. */
 export const STOP_CODES = {
-  finished: EXIT_CODES.ok,
   "in doubt": EXIT_CODES["in-doubt"],
   refused: EXIT_CODES.refused,
   "too many rejections": EXIT_CODES.refused,
@@ -121,7 +120,7 @@ export interface RunEnd {
   readonly summary: Summary;
   readonly run: Run;
   readonly lanes: number;
-  /** Why it stopped; the first reason decides. */
+  /** What stopped it, if anything; the first reason decides. */
   readonly stops: readonly Stop[];
   /** What this command sent of it, and how long that took. */
   readonly sent: { readonly actions: number; readonly ms: number };

@@ -7,7 +7,7 @@ import { resumeCommand, settleCommand } from "../next-command.ts";
 import { claimedLanes, SEEN_MS, startWorker, type Worker } from "../send/lanes.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { pause } from "../send/waiting.ts";
-import { endOf, sendFrom } from "./carry-out.ts";
+import { endRun, sendFrom } from "./carry-out.ts";
 import type { RunContext, RunEvent } from "./context.ts";
 import { refuseLostRuns } from "./lost-ledger.ts";
 import { findLedgerOf, LOCK, limitsOf, type OpenEnvironment, openLedgerOf, openService } from "./open.ts";
@@ -91,7 +91,7 @@ async function sendLanesOf(
   const sent = await sendFrom(context, opened, run, claimedLanes(ledger, worker, run.number, environment.lanes));
   result.accepted += sent.accepted;
   result.rejected += sent.rejected;
-  const stops = sent.stops.filter(({ kind }) => kind !== "finished");
+  const { stops } = sent;
   const end = await endIfDone(ledger, run);
   if (end !== undefined) {
     result.ended.push({ run: run.run, exitCode: end });
@@ -121,8 +121,8 @@ const endsWork = (stop: Stop): boolean =>
 async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> {
   const open = await ledger.chunks(run.number, { states: ["planned", "sending", "in doubt", "refused"] });
   if (open.length > 0) return undefined;
-  const { exitCode } = await endOf(ledger, run);
-  return (await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() })) ? exitCode : undefined;
+  const { exitCode, hasEnded } = await endRun(ledger, run);
+  return hasEnded ? exitCode : undefined;
 }
 
 /** Why there is nothing to do; it is reported once for what it is about. */

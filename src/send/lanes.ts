@@ -129,18 +129,18 @@ export function claimedLanes(
  * in flight end, store its answer, and send nothing more.
  *
  * @param connect opens a connection; it is closed here.
- * @returns why it ended: the gravest reason first, then what else ended a lane. Never empty.
+ * @returns what stopped them, the gravest first; nothing where all were sent, or others send the rest.
  */
 export async function sendLanes(
-  sending: Omit<Sending, "halt" | "common"> & { readonly mostActions: number | undefined },
+  sending: Omit<Sending, "halt" | "wake" | "common"> & { readonly mostActions: number | undefined },
   source: LaneSource,
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
   const { mostActions = Number.POSITIVE_INFINITY } = sending;
   const common = { rejected: 0, answers: 0, notBefore: 0, mostActions };
-  const all: Sending = { ...sending, common, halt: halt.signal };
   const wake = AbortSignal.any([sending.stop, halt.signal]);
+  const all: Sending = { ...sending, common, halt: halt.signal, wake };
   const work = async (): Promise<LaneEnd> => {
     try {
       await using client = connect();
@@ -171,15 +171,8 @@ export async function sendLanes(
   if (failed !== undefined) throw await withDoubts(sending, failed.reason);
   const ends = ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   if (ends.some(({ kind }) => kind === "disk full")) throw await diskFull(sending);
-  const stops = ends.filter(isStop).filter(({ kind }) => kind !== "finished");
-  // Those that wait for a stage to begin were not even taken.
-  if (stops.length === 0 && sending.stop.aborted && (await hasPlanned(sending)))
-    return [{ kind: "stopped", by: sending.stop.reason as StopRequest }]; // see Sending.stop
-  stops.sort((a, b) => GRAVEST_FIRST.indexOf(a.kind) - GRAVEST_FIRST.indexOf(b.kind));
-  return stops.length === 0 ? [{ kind: "finished" }] : stops;
+  return GRAVEST_FIRST.flatMap((kind) => ends.filter((end): end is Stop => end.kind === kind));
 }
-
-const isStop = (end: LaneEnd): end is Stop => end.kind !== "halted" && end.kind !== "disk full" && end.kind !== "taken";
 
 const GRAVEST_FIRST: readonly Stop["kind"][] = [
   "in doubt",
@@ -188,13 +181,9 @@ const GRAVEST_FIRST: readonly Stop["kind"][] = [
   "too many rejections",
   "not reachable",
   "stopped",
-  "finished",
 ];
 
 type Sent = Pick<Sending, "ledger" | "run">;
-
-const hasPlanned = async ({ ledger, run }: Sent): Promise<boolean> =>
-  (await ledger.chunks(run, { states: ["planned"] })).length > 0;
 
 async function diskFull(sent: Sent): Promise<Failure> {
   const { place, exhausted } = sent.ledger;

@@ -58,6 +58,8 @@ export interface Sending {
   readonly abort: AbortSignal;
   /** Aborted when one of the lanes has ended all. */
   readonly halt: AbortSignal;
+  /** Ends each wait: aborted with `stop` and `halt`. */
+  readonly wake: AbortSignal;
   /** Actions of the run that were rejected before the command began. */
   readonly rejectedBefore: number;
   /** `performance.now()` after which no wait may reach. */
@@ -96,8 +98,6 @@ export const marginOf = (timeoutMs: number): number => Math.min(10_000, Math.max
 
 /** What a lane keeps from chunk to chunk. */
 interface Sender extends Sending, Lane {
-  /** Ends each wait. */
-  readonly wake: AbortSignal;
   previous: Previous | undefined;
   /** Since the service decided a chunk, in whichever lane. */
   retries: number;
@@ -109,8 +109,7 @@ interface Sender extends Sending, Lane {
  * byte leaves, in one commit with the answer before it. @returns why the lane ends.
  */
 export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
-  const wake = AbortSignal.any([sending.stop, sending.halt]);
-  const sender = { ...sending, ...lane, wake, previous: undefined, retries: 0, answersBefore: sending.common.answers };
+  const sender = { ...sending, ...lane, previous: undefined, retries: 0, answersBefore: sending.common.answers };
   try {
     for (;;) {
       const { writing, retry, stop } = await exchangeNext(sender);

@@ -10,8 +10,8 @@ interface Said {
   readonly body: string;
 }
 
+/** What keeps a run from being sent to its end. */
 export type Stop =
-  | { readonly kind: "finished" }
   | ({ readonly kind: "in doubt" } & Said)
   /** `whole`: the environment vouches that nothing of the chunk was taken, so it can be sent again. */
   | ({ readonly kind: "refused"; readonly whole: boolean } & Said)
@@ -29,4 +29,4 @@ export type Stop =
 export type StopRequest = StopSignal | "max-duration" | "elsewhere";
 
 /** `halted`: another lane has ended all. `taken`: another worker sends it now. `disk full`: the ledger takes no further intent. */
-export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "taken" } | { readonly kind: "disk full" };
+export type LaneEnd = Stop | { readonly kind: "finished" | "halted" | "taken" | "disk full" };

@@ -131,7 +131,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
   },
 };
 
-const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }>> = {
+const STOPS: Readonly<Record<Stop["kind"] | "finished", Story & { readonly exitCode: number }>> = {
   finished: {
     exitCode: 0,
     happens: (field) => send(field),

@@ -36,7 +36,8 @@ test("an answer that can't be compared with earlier ones is kept and in doubt, w
     ...{ ledger: ledger as unknown as Ledger, run: 1, rejectedBefore: 0, deadline: Number.POSITIVE_INFINITY }, // what a lane asks of it
     environment: { retries: 0, retryStatuses: [], maxRejected: 0, refusalsAreWhole: false, timeoutMs: 1000 },
     promises: { add: full, note: full, [Symbol.dispose]: () => undefined },
-    ...{ writePromises: async () => undefined, happened: () => undefined, stop: NEVER, abort: NEVER, halt: NEVER },
+    ...{ writePromises: async () => undefined, happened: () => undefined, stop: NEVER, abort: NEVER },
+    ...{ halt: NEVER, wake: NEVER },
     common: { rejected: 0, answers: 0, notBefore: 0, mostActions: 5000 },
   };
   const detail = "HTTP 200, but it can't be compared with earlier answers (the disk is full)";
