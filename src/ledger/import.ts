@@ -116,8 +116,10 @@ async function rejectedIn(writer: Writer, run: number, group: Group): Promise<Re
   return rejected;
 }
 
-async function beginRun(writer: Writer, { run, environment, at }: ImportedRun): Promise<void> {
-  if ((await selectRuns(writer, sql`WHERE id = ${run}`)).length > 0) return;
+/** The run as the ledger knows it, or with nothing yet. */
+async function beginRun(writer: Writer, { run, environment, at }: ImportedRun): Promise<Run> {
+  const [known] = await selectRuns(writer, sql`WHERE id = ${run}`);
+  if (known !== undefined) return known;
   const [later] = await selectRuns(
     writer,
     sql`WHERE created_at > ${at} AND (kind <> 'sent' OR state IN ('open', 'closing') OR EXISTS
@@ -127,7 +129,7 @@ async function beginRun(writer: Writer, { run, environment, at }: ImportedRun): 
   if (later !== undefined) throw knownLater(later.run, environment, run);
   const counts = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
   const facts = { run, createdAt: at, environment, output: undefined, inputs: [], ...counts };
-  await insertRun(writer, facts, "imported", at);
+  return await insertRun(writer, facts, "imported", at);
 }
 
 const knownLater = (later: string, environment: string, run: string): Failure =>
@@ -142,17 +144,15 @@ const knownLater = (later: string, environment: string, run: string): Failure =>
 /** The run of these lines, with the inputs that they name. */
 async function runWith(writer: Writer, group: Group): Promise<Run> {
   const [{ runId, environment, at }] = group;
-  await beginRun(writer, { run: runId, environment, at });
-  const [run] = await selectRuns(writer, sql`WHERE id = ${runId}`);
-  if (run === undefined) throw new Error(`run ${runId} was not made`);
+  const run = await beginRun(writer, { run: runId, environment, at });
   const names = new Set(group.map(({ source }) => source)).difference(new Set(run.inputs.map(({ name }) => name)));
   if (names.size === 0) return run;
   const inputs = [
     ...run.inputs,
     ...Array.from(names, (name) => ({ name, source: "", format: "", sha256: "", rows: 0 })),
   ];
-  const known = await scalar<string>(writer, sql`SELECT facts FROM runs WHERE id = ${runId}`);
-  const facts = JSON.stringify({ ...JSON.parse(known ?? "{}"), inputs });
+  const { rows, actions, byAction, problems, options } = run;
+  const facts = JSON.stringify({ environment: run.environment, inputs, rows, actions, byAction, problems, options });
   await writer.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
   return { ...run, inputs };
 }

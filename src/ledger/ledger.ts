@@ -129,8 +129,8 @@ async function bind(database: Database, boundTo: string | undefined, isToRead: b
   let found = await readMeta(database);
   if (found.boundTo === undefined && boundTo !== undefined && !isToRead)
     found = await database.write(async (writer) => {
-      await writer.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()}),
-        ('created_at', ${new Date().toISOString()}) ON CONFLICT DO NOTHING`);
+      await writer.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()})
+        ON CONFLICT DO NOTHING`);
       return await readMeta(writer);
     });
   if (found.boundTo === undefined || boundTo === undefined || found.boundTo === boundTo) return found;

@@ -3,7 +3,7 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions, type NewAction } from "./actions.ts";
 import { HAS_UNWRITTEN, insertChunk, type NewChunk } from "./chunk-life.ts";
-import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
+import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES, QUESTION_STATES } from "./chunks.ts";
 import {
   assigned,
   type Columns,
@@ -94,8 +94,8 @@ export interface Run extends RunFacts {
 export interface RunFilter {
   readonly ids?: readonly string[];
   readonly states?: readonly RunState[];
-  /** Those that have chunks in one of these states. */
-  readonly chunks?: readonly ChunkState[];
+  /** Those with chunks that a person has to decide about. */
+  readonly asks?: true;
   /** Those whose promises are not all in the promises file. */
   readonly unwritten?: true;
   /** So many of the newest. */
@@ -131,17 +131,16 @@ export async function selectRuns(reader: Reader, rest: Sql): Promise<readonly Ru
   return rows.map(({ facts, ...row }) => ({ ...facts, ...row }));
 }
 
-/** @param ended of one that is not sent from here. @returns its number. */
-export async function insertRun(writer: Writer, run: NewRun, kind: Run["kind"], ended?: string): Promise<number> {
+/** @param endedAt of one that is not sent from here. */
+export async function insertRun(writer: Writer, run: NewRun, kind: Run["kind"], endedAt?: string): Promise<Run> {
   const { run: id, createdAt, output, guard, corrected, ...facts } = run;
   const last = await scalar<number>(writer, sql`SELECT max(number) FROM runs`);
   const number = (last ?? 0) + 1;
-  const state: RunState = ended === undefined ? "open" : "finished";
-  const end = ended === undefined ? {} : { endedAt: ended, exitCode: 0 };
-  const row = { number, id, kind, state, createdAt, output, facts: JSON.stringify(facts), ...end };
-  await writer.run(insertInto("runs", row));
+  const [state, exitCode] = endedAt === undefined ? (["open", undefined] as const) : (["finished", 0] as const);
+  const row = { number, kind, state, createdAt, output, endedAt, exitCode };
+  await writer.run(insertInto("runs", { id, ...row, facts: JSON.stringify(facts) }));
   await noteLearnt(writer, { guard, corrected });
-  return number;
+  return { ...facts, ...row, run: id, paused: undefined, mostActions: undefined, sends: 0 };
 }
 
 /** The next one is made while a server works on the one before. */
@@ -165,19 +164,18 @@ export const runMethods = (database: Database) => ({
    * sent is what the ledger holds. The iterables must not call this ledger: its transaction is open while they run.
    *
    * @param actions each once, in the order of (subject, kind, mark) compared by code points.
-   * @returns the run's number.
    * @throws Failure `busy` where another run has entered one of the actions since they were judged.
    */
-  async enterRun(run: NewRun, chunks: AsyncIterable<NewChunk>, actions: AsyncIterable<readonly NewAction[]>) {
+  async enterRun(given: NewRun, chunks: AsyncIterable<NewChunk>, actions: AsyncIterable<readonly NewAction[]>) {
     const entered = await database.write(async (writer) => {
-      const number = await insertRun(writer, run, "sent");
+      const run = await insertRun(writer, given, "sent");
       for await (const { chunk, lane, stage, ...content } of chunks) {
-        const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
+        const place = { run: run.number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
         await insertChunk(writer, place, content);
       }
-      await meanwhile(actions, (some) => insertActions(writer, number, some));
+      await meanwhile(actions, (some) => insertActions(writer, run.number, some));
       await writer.wake();
-      return number;
+      return run;
     }, "once");
     crashPoint("entered");
     return entered;
@@ -186,14 +184,14 @@ export const runMethods = (database: Database) => ({
    * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
    *
    * @param actions in the order of `enterRun`. Of one that comes several times, the last counts.
-   * @returns the number of the run that stands for it.
+   * @returns the run that stands for it.
    */
-  adopt: (run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By) =>
+  adopt: (given: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By) =>
     database.write(async (writer) => {
-      const number = await insertRun(writer, run, "adopted", by.at);
-      await noteSettlement(writer, number, undefined, "sent", by);
-      for await (const some of actions) await adoptActions(writer, number, some);
-      return number;
+      const run = await insertRun(writer, given, "adopted", by.at);
+      await noteSettlement(writer, run.number, undefined, "sent", by);
+      for await (const some of actions) await adoptActions(writer, run.number, some);
+      return run;
     }, "once"),
   run: async (id: string): Promise<Run | undefined> => (await selectRuns(database, sql`WHERE id = ${id}`))[0],
   /** The oldest first. */
@@ -250,12 +248,12 @@ export const runMethods = (database: Database) => ({
 });
 
 async function selectFiltered(reader: Reader, filter: RunFilter): Promise<readonly Run[]> {
-  const { ids, states, chunks, unwritten, last } = filter;
+  const { ids, states, asks, unwritten, last } = filter;
   const having = (is: Sql): Sql => sql`number IN (SELECT run FROM chunks WHERE ${is})`;
   const where = every(
     ids && sql`id IN (SELECT id FROM ${listOf("id", "text", ids)} AS wanted)`,
     states && sql`state IN ${words(states)}`,
-    chunks && having(sql`state IN ${words(chunks)}`),
+    asks && having(sql`state IN ${words(QUESTION_STATES)}`),
     unwritten && having(HAS_UNWRITTEN),
   );
   const limit = last === undefined ? sql`` : sql` LIMIT ${last}`;

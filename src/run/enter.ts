@@ -9,7 +9,6 @@ import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.
 import type { CheckedInput, RunContext } from "./context.ts";
 import { noteInJournal } from "./lost-ledger.ts";
 import { byUser, type OpenEnvironment } from "./open.ts";
-import { namedRun } from "./runs.ts";
 import { type InputOptions, inputFlags } from "./validate.ts";
 
 /**
@@ -31,9 +30,9 @@ export async function enterRun(
   crashPoint("planned");
   const { chunkSize: size, maxChunkBytes: bytes } = environment;
   const entered = { ...run, output, options: { ...run.options, rejects } };
-  await ledger.enterRun(entered, plan.chunks({ size, bytes }), plan.byKey());
+  const known = await ledger.enterRun(entered, plan.chunks({ size, bytes }), plan.byKey());
   plan[Symbol.dispose]();
-  return namedRun(ledger, run.run, environment);
+  return known;
 }
 
 /** After it resolves, the new actions of the plan count as sent. @returns the id of the run that stands for them. */
@@ -46,8 +45,8 @@ export async function adoptRun(
   const { ledger, environment } = opened;
   const { plan } = checked;
   const run = await toRun(context, opened, options, checked);
-  await ledger.adopt(run, plan.byKey(), { ...byUser(options.reason), at: run.createdAt });
-  await noteInJournal(environment, ledger, await namedRun(ledger, run.run, environment), plan.actions.new);
+  const adopted = await ledger.adopt(run, plan.byKey(), { ...byUser(options.reason), at: run.createdAt });
+  await noteInJournal(environment, ledger, adopted, plan.actions.new);
   return run.run;
 }
 

@@ -69,7 +69,7 @@ export const unfinishedRuns = (ledger: Ledger): Promise<readonly Run[]> => ledge
 
 /** Runs that wait for somebody, the oldest first: open, being closed, or closed with a doubt. */
 async function openRuns(ledger: Ledger): Promise<readonly Run[]> {
-  return onceEach(await unfinishedRuns(ledger), await ledger.runs({ chunks: ["in doubt", "refused"] }));
+  return onceEach(await unfinishedRuns(ledger), await ledger.runs({ asks: true }));
 }
 
 const onceEach = (...lists: readonly (readonly Run[])[]): readonly Run[] =>
@@ -82,7 +82,7 @@ export const openQuestions = (ledger: Ledger, run: Run): Promise<readonly Chunk[
 /** Of runs for which an input's actions wait, one with a doubt. */
 export async function doubtedOf(ledger: Ledger, heldBy: readonly string[] = []): Promise<string | undefined> {
   if (heldBy.length === 0) return undefined;
-  return (await ledger.runs({ ids: heldBy, chunks: ["in doubt", "refused"] }))[0]?.run;
+  return (await ledger.runs({ ids: heldBy, asks: true }))[0]?.run;
 }
 
 /** Why nothing more of a run is sent before a person has done something. Undefined of one in doubt, too: that is said where its chunks are. */

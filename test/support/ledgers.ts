@@ -127,7 +127,7 @@ export async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 }
 
 export async function enter(ledger: Ledger, run: NewRun, plan: Planned): Promise<number> {
-  return await ledger.enterRun(run, each(plan.chunks), each([plan.actions]));
+  return (await ledger.enterRun(run, each(plan.chunks), each([plan.actions]))).number;
 }
 
 /** How the request of a chunk ends. */

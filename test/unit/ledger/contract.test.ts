@@ -244,7 +244,7 @@ describeBoth("a run", (newPlace, it) => {
     expect(await known(ledger, "a", "c")).toEqual(["t:a pending 1 1"]);
     expect((await ledger.outcomes(run, 2)).items).toMatchObject([{ outcome: "not sent" }]);
     expect(await ledger.endRun(run, { exitCode: 4, at: at(3) })).toBe(true);
-    expect(await ledger.runs({ chunks: ["in doubt"] })).toMatchObject([{ state: "abandoned", exitCode: 4 }]);
+    expect(await ledger.runs({ asks: true })).toMatchObject([{ state: "abandoned", exitCode: 4 }]);
     await ledger.settle(run, 1, "not-sent", BY);
     expect(await states(ledger, run)).toEqual(["1 abandoned 2", "2 abandoned 1"]);
     expect(await known(ledger, "a")).toEqual([]);
@@ -321,7 +321,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     await send(ledger, first, [accepted(1)]);
     const { actions } = planned([{ sales: [{ id: "a", price: "20" }, { id: "b", price: "19" }, { id: "b" }] }]);
     const run = newRun();
-    const number = await ledger.adopt(
+    const { number } = await ledger.adopt(
       run,
       each([actions.map((each) => ({ ...each, chunk: undefined, place: undefined }))]),
       BY,
