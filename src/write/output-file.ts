@@ -146,7 +146,8 @@ export async function openOutput(
       await file.sync();
     }
     const length = state.state === "fresh" ? 0 : state.known.length;
-    const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length, of);
+    const opened = await file.stat({ bigint: true });
+    const output = new OutputFile(ledger, file, opened, { ...of, path, length, mtimeNs: String(opened.mtimeNs) });
     if (length === 0 && header !== "") await output.append(header);
     return output;
   } catch (cause) {
@@ -177,26 +178,16 @@ export class OutputFile implements AsyncDisposable {
   readonly #ledger: Ledger;
   readonly #file: FileHandle;
   readonly #opened: BigIntStats;
-  readonly #of: Pick<Output, "kind" | "run" | "input">;
-  #length: number;
+  /** As this process left it. */
+  #left: Omit<Output, "digest">;
   #hash: Hash | undefined;
-  #writtenAt: bigint;
 
-  constructor(
-    ledger: Ledger,
-    path: string,
-    file: FileHandle,
-    opened: BigIntStats,
-    length: number,
-    of: Pick<Output, "kind" | "run" | "input">,
-  ) {
-    this.path = path;
+  constructor(ledger: Ledger, file: FileHandle, opened: BigIntStats, left: Omit<Output, "digest">) {
+    this.path = left.path;
     this.#ledger = ledger;
     this.#file = file;
     this.#opened = opened;
-    this.#length = length;
-    this.#of = of;
-    this.#writtenAt = opened.mtimeNs;
+    this.#left = left;
   }
 
   /**
@@ -206,24 +197,21 @@ export class OutputFile implements AsyncDisposable {
    * @throws OutputChanged when the file is not as this process left it.
    */
   async append(text: string, written?: Written): Promise<void> {
-    const { path } = this;
+    const { path, length, mtimeNs } = this.#left;
     const opened = this.#opened;
     const now = await stat(path, { bigint: true }).catch(() => undefined);
-    const isSame = now?.ino === opened.ino && now.dev === opened.dev && now.size === BigInt(this.#length);
+    const isSame = now?.ino === opened.ino && now.dev === opened.dev && now.size === BigInt(length);
     if (!isSame) throw new OutputChanged(path);
-    this.#hash ??= await hashOf(path, this.#length);
-    const isTouched = now.mtimeNs !== this.#writtenAt;
-    if (isTouched && (await digestOf(path, this.#length)) !== this.#hash.copy().digest("hex"))
-      throw new OutputChanged(path);
+    this.#hash ??= await hashOf(path, length);
+    const isTouched = String(now.mtimeNs) !== mtimeNs;
+    if (isTouched && (await digestOf(path, length)) !== this.#hash.copy().digest("hex")) throw new OutputChanged(path);
     const bytes = Buffer.from(text, "utf8");
     await this.#write(bytes);
     this.#hash.update(bytes);
-    this.#length += bytes.length;
-    this.#writtenAt = (await this.#file.stat({ bigint: true })).mtimeNs;
+    const writtenAt = (await this.#file.stat({ bigint: true })).mtimeNs;
+    this.#left = { ...this.#left, length: length + bytes.length, mtimeNs: String(writtenAt) };
     crashPoint("projected");
-    const digest = this.#hash.copy().digest("hex");
-    const output = { ...this.#of, path, length: this.#length, mtimeNs: String(this.#writtenAt), digest };
-    await this.#ledger.noteOutput(output, written);
+    await this.#ledger.noteOutput({ ...this.#left, digest: this.#hash.copy().digest("hex") }, written);
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -234,7 +222,8 @@ export class OutputFile implements AsyncDisposable {
       await file.sync();
     } catch (cause) {
       // Half a line is worse than none: the ledger has it, and the next command writes it.
-      if ((await file.stat()).size === this.#length + written) await file.truncate(this.#length).catch(() => undefined);
+      if ((await file.stat()).size === this.#left.length + written)
+        await file.truncate(this.#left.length).catch(() => undefined);
       throw unwritable(this.path, cause);
     }
   }
