@@ -122,7 +122,7 @@ export async function beginAttempt(
  *
  * @returns false where no such attempt is under way. Else nobody gives it up before the transaction ends.
  */
-async function closeAttempt(writer: Writer, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
+export async function closeAttempt(writer: Writer, run: number, ended: Omit<Ended, "event">): Promise<boolean> {
   const { chunk, at, class: meant, answers, httpStatus, detail, raw, claim, attempt } = ended;
   const isDecided = answers?.every(({ outcome }) => outcome !== "in doubt") === true;
   const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: isDecided ? undefined : raw });

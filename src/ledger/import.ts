@@ -3,7 +3,7 @@
 import { Failure } from "../failure.ts";
 import { importCommand, settleCommand } from "../next-command.ts";
 import { type ActionFacts, IS_WANTED, identities, insertActions, keyOf, selectActions } from "./actions.ts";
-import { storeAnswers } from "./attempts.ts";
+import { closeAttempt, storeAnswers } from "./attempts.ts";
 import { cutOut, insertChunk, type Origin, readOutcomes, selectChunks } from "./chunk-life.ts";
 import { type Database, scalar, sql, type Writer } from "./database.ts";
 import { insertRun, type Run, selectRuns } from "./runs.ts";
@@ -160,6 +160,8 @@ async function runWith(writer: Writer, group: Group): Promise<Run> {
 /** An older ledger does not know what became of what the run itself has still to send, or waits for. */
 async function answerPending(writer: Writer, run: number, pending: readonly Pending[]): Promise<void> {
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
+    // Its answer may be on its way; where it was sent from here, nobody waits for it any more.
+    await closeAttempt(writer, run, { chunk: from, at: ofChunk[0]?.line.at ?? "", class: "answered" });
     const byPlace = new Map(ofChunk.map(({ place, line }) => [place, line]));
     const [chunk] = await cutOut(writer, run, from, new Set(byPlace.keys()));
     const inOrder = [...byPlace].toSorted(([one], [other]) => one - other);

@@ -118,6 +118,7 @@ describeBoth("an import of promises files", (newPlace) => {
         ["t:b", "sent"],
         ["t:c", "sent"],
       ]);
+      expect((await older.attempts(number)).filter(({ endedAt }) => endedAt === undefined)).toEqual([]);
     },
   );
 });
