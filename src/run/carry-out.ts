@@ -8,7 +8,7 @@ import { settleCommand, statusCommand } from "../next-command.ts";
 import { claimedLanes, type LaneSource, plannedLanes, sendLanes, startWorker } from "../send/lanes.ts";
 import { openSeenPromises } from "../send/seen.ts";
 import type { SendEvent, Sending } from "../send/send.ts";
-import type { Stop } from "../send/stop.ts";
+import type { Stop, StopRequest } from "../send/stop.ts";
 import { openPromises, type PromiseWriter } from "../write/promise-file.ts";
 import { writeRejectsOf } from "../write/rejects.ts";
 import type { RunContext, WorkUnderWay } from "./context.ts";
@@ -193,7 +193,7 @@ async function sendUntilStopped(
   run: Run,
   promises: PromiseWriter,
 ): Promise<Sent> {
-  const { ledger, environment, command } = opened;
+  const { ledger, environment, command, stop } = opened;
   const isLeft = async (): Promise<boolean> =>
     (await ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
   let sent: Sent = { stops: [], accepted: 0, rejected: 0 };
@@ -215,7 +215,9 @@ async function sendUntilStopped(
   // A stop that came behind the last answer stopped nothing.
   const own = sent.stops.filter(({ kind }) => isOpen || kind !== "stopped");
   const stops = asked.length === 0 ? own : [...own.filter((stop) => !isElsewhere(stop)), ...asked];
-  return { ...sent, stops: stops.length === 0 && isOpen ? [{ kind: "stopped", by: "elsewhere" }] : stops };
+  if (stops.length > 0 || !isOpen) return { ...sent, stops };
+  // Lanes that wait for a stage to begin were not even taken. What no signal has stopped, others send.
+  return { ...sent, stops: [{ kind: "stopped", by: stop.aborted ? (stop.reason as StopRequest) : "elsewhere" }] }; // see Sending.stop
 }
 
 type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;
