@@ -182,7 +182,7 @@ export const CASES = {
   plan: {
     title: "Plan",
     rounds: 3,
-    rows: 300_000,
+    rows: 100_000,
     contenders: (bench, rows) =>
       KIND_NAMES.flatMap((kind) => [toPlan(bench, { kind, rows }), toRead(bench, { kind, rows })]),
     goals: [
@@ -194,7 +194,7 @@ export const CASES = {
   },
   odd: {
     title: "Plan of odd rows",
-    rounds: 3,
+    rounds: 2,
     rows: 100_000,
     contenders: (bench, rows) =>
       KIND_NAMES.flatMap((kind) =>
@@ -209,8 +209,8 @@ export const CASES = {
   },
   send: {
     title: "Sending, no latency",
-    rounds: 2,
-    rows: 300_000,
+    rounds: 3,
+    rows: 100_000,
     contenders: (bench, rows) => [
       toStream(bench, rows),
       naive(bench, rows, "Node"),
@@ -227,7 +227,7 @@ export const CASES = {
   lanes: {
     title: "Sending, 200 ms a chunk",
     rounds: 1,
-    rows: 300_000,
+    rows: 200_000,
     contenders: (bench, rows) => [
       curl(bench, rows, LATENCY_MS),
       ...[1, 4, 16].map((lanes) => inLanes(bench, rows, lanes)),
@@ -265,14 +265,14 @@ export const CASES = {
   resume: {
     title: "Resuming",
     rounds: 2,
-    rows: 300_000,
+    rows: 100_000,
     contenders: (bench, rows) => [asked(bench, "--version"), resumed(bench, rows)],
     goals: [{ what: "first request above start-up", most: 300, unit: "ms", value: above("resume", "--version") }],
   },
   nights: {
     title: "Second night",
     rounds: 1,
-    rows: 300_000,
+    rows: 100_000,
     contenders: (bench, rows) => [
       toStream(bench, rows, { name: "first night", place: "nights" }),
       toStream(bench, rows, { name: "second night", place: "nights", actions: 0 }),
@@ -282,7 +282,7 @@ export const CASES = {
   entering: {
     title: "Entering",
     rounds: 3,
-    rows: 300_000,
+    rows: 100_000,
     contenders: (bench, rows) => entered(bench, rows, { behind: "none known" }),
     goals: [{ what: "CPU an action, empty ledger", most: 3, unit: "µs", value: entering("none known") }],
   },

@@ -171,7 +171,7 @@ function hintOf({ name, list, outer }: WantedKey): string {
   if (list === undefined && name.startsWith("outer."))
     return "outer is known only in an action with an each of its own below that of the source. Give each action that reads it one, or write it in the fields of those that have one.";
   if (list === undefined && name.startsWith("item."))
-    return "An item is known only within each: skip, and a source without each, read the whole row.";
+    return "An item is known only within each. skip reads the whole row, and so does expect where the source itself has no each.";
   const likely =
     outer === undefined
       ? "Is it written as in the file?"
