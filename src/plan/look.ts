@@ -72,7 +72,11 @@ export class Look {
     const key = row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own];
     const own = key === undefined ? undefined : parseRowKey(key);
     return {
-      ...{ row, problems, skipped, isBad, own },
+      row,
+      problems,
+      skipped,
+      isBad,
+      own,
       drafts: draftsOf(mapped),
       eventId: mapped.kind === "actions" ? mapped.eventId : undefined,
       digest: isBad || own !== undefined ? this.#digestOf(row, own, isBad) : undefined,
