@@ -72,13 +72,12 @@ export class Draft {
 
   /** The value as it is sent. */
   json(name: string): string {
-    const given = this.get(name);
-    return given?.json ?? JSON.stringify(given?.value);
+    return jsonIn(this.get(name));
   }
 }
 
 /** As it is sent. */
-export const jsonIn = ({ json, value }: Given): string => json ?? JSON.stringify(value);
+export const jsonIn = (given: Given | undefined): string => given?.json ?? JSON.stringify(given?.value);
 
 export const givenValue = ({ json, value }: Given): unknown => (json === undefined ? value : parseJson(json));
 

@@ -17,14 +17,6 @@ import { describeActions, describeRows, localTime, localTimes } from "./describe
 import { aboutSection, doubtSection, inputSection, problemSection, runSections } from "./report-sections.ts";
 import { describeStop, leadTo } from "./run-end.ts";
 
-/** How a stream ended. */
-interface Ended {
-  readonly startedAt: string;
-  readonly exitCode: number;
-  /** Why it failed, and what to do. */
-  readonly failure: Pick<Failure, "message" | "hint"> | undefined;
-}
-
 interface RunFigures extends RunDetails, Figures {}
 
 /**
@@ -47,13 +39,18 @@ interface Subject extends Pick<Trace, "environment" | "summary" | "checked" | "u
   readonly what: string;
   readonly startedAt: string;
   readonly exitCode: number | undefined;
-  readonly failure: Ended["failure"];
+  /** Why it failed, and what to do. */
+  readonly failure: Pick<Failure, "message" | "hint"> | undefined;
   readonly tookMs: number | undefined;
   readonly figures: RunFigures | undefined;
 }
 
 /** Writes the report of a stream. Failing that is only a warning, and leaves the exit code as it is. */
-export async function writeStreamReport(path: string, ended: Ended, context: Context): Promise<void> {
+export async function writeStreamReport(
+  path: string,
+  ended: Pick<Subject, "startedAt" | "exitCode" | "failure">,
+  context: Context,
+): Promise<void> {
   const { reporter, cwd, trace } = context;
   const { summary, environment } = trace;
   const run = summary?.run ?? undefined;

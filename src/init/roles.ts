@@ -45,35 +45,35 @@ export function rolesOf(evidence: Evidence): Roles {
   const mayBeTicket = (column: Column): boolean =>
     (!numbers.includes(column) || isField(column)) && !isIdOfOther(column.name);
   const { different, repeated } = ticketsIn(found, find("ticketId").filter(mayBeTicket));
-  const ticket = repeated ?? different;
+  const named = repeated ?? different;
   const ids = all.filter((column) => column.isUnique && column.mayBeId && mayBeTicket(column));
   const order = ids.find(({ name }) => isOrderName(name) || (isIdName(name) && !namesTickets(name)));
   const [number, ...more] = numbers;
-  const isOneEach = number?.isCount === false && more.length === 0 && ticket !== undefined && ticket !== order;
+  const isOneEach = number?.isCount === false && more.length === 0 && named !== undefined && named !== order;
   const quantities = isOneEach ? [] : numbers;
-  const mayBeOrder = items === undefined && !(ticket !== undefined && isField(ticket)) && quantities.length > 0;
+  const mayBeOrder = items === undefined && !(named !== undefined && isField(named)) && quantities.length > 0;
   const otherLists = lists.filter((list) => list !== items && list !== "metadataAttributes");
   const holder = all.find(
     ({ name, times, holdsLists }) =>
       times === undefined && holdsLists && (namesTickets(name) || (/(?:s|en)$/i.test(name) && namesTicketList(name))),
   );
-  const numbered = numberedTickets(all);
-  const roles: Roles = {
+  const ticketLists = named === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined;
+  const ticket = repeated === undefined ? (different ?? ids.find(({ name }) => isIdName(name))) : undefined;
+  const counts = isOneEach ? [] : countsIn(found, quantities, ticket);
+  const isCounted = mayBeOrder && order !== undefined && ticketLists === undefined && counts.length === 1;
+  return {
     ...found,
-    ticket: repeated === undefined ? (different ?? ids.find(({ name }) => isIdName(name))) : undefined,
+    ticket,
     repeated,
-    ticketLists: ticket === undefined ? (holder?.name ?? otherLists.find(namesTicketList)) : undefined,
-    numbered,
+    ticketLists,
+    numbered: numberedTickets(all),
     otherLists,
     quantities,
-    counts: [],
+    counts,
     one: isOneEach ? number : undefined,
     order: mayBeOrder ? order : undefined,
-    counted: undefined,
+    counted: isCounted ? counts[0] : undefined,
   };
-  const counts = countsIn(roles);
-  const isCounted = roles.order !== undefined && roles.ticketLists === undefined && counts.length === 1;
-  return { ...roles, counts, counted: isCounted ? counts[0] : undefined };
 }
 
 /** `Ticket 1 Code`, `Ticket 2 Code`: those with ids before those with names. */
@@ -109,8 +109,11 @@ function ticketsIn({ all, rows, items, shared, refund }: Found, named: readonly 
  * By their names or their texts; else, where rows are known by nothing but their order, whatever is a small number and may
  * not be money. Of JSON, those of an item.
  */
-function countsIn({ all, prices, quantities, items, one, ticket, rows }: Roles): readonly Column[] {
-  if (one !== undefined) return [];
+function countsIn(
+  { all, prices, items, rows }: Found,
+  quantities: readonly Column[],
+  ticket: Column | undefined,
+): readonly Column[] {
   const said = all.filter((column) => quantities.includes(column) || column.saysSeveral);
   const isOrder = rows.length > 1 && ticket !== undefined && isOrderName(ticket.name);
   const mayCount = ({ name, isCount }: Column): boolean => isCount && !isIdName(name) && !says(name, ...MONEY);

@@ -18,7 +18,6 @@ export interface Service {
   readonly engine: Engine;
   readonly faults: Faults;
   readonly callbacks: Callbacks;
-  readonly maxBodyBytes: number;
   readonly onError: ((error: unknown) => void) | undefined;
   /** Ends it. */
   readonly signal: AbortSignal;
@@ -61,8 +60,7 @@ export const CONTROL: Readonly<Record<string, Methods>> = {
   "/control/templates/*": { PUT: setTemplate },
 };
 
-const bodyOf = async ({ request, service }: Visit): Promise<unknown> =>
-  (await readJson(request, service.maxBodyBytes)).value;
+const bodyOf = async ({ request }: Visit): Promise<unknown> => (await readJson(request)).value;
 
 export function sendFound(response: ServerResponse, found: object | undefined): void {
   if (found === undefined) throw notFound();

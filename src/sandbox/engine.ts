@@ -16,8 +16,6 @@ export interface EngineOptions {
   readonly accept?: readonly string[];
   /** Clock, in milliseconds since 1970. */
   readonly now?: () => number;
-  /** Named in generated descriptions. */
-  readonly integratorName?: string;
 }
 
 type AcceptedItem = Ids & { readonly status: "success"; readonly action: string; readonly actionPromise: string };
@@ -47,7 +45,7 @@ const PAGE = 1000;
  * @throws Failure `usage` for a rule in `accept` that can't be relaxed, `storage` for a state that can't be opened.
  */
 export function openEngine(options: EngineOptions) {
-  const { path, accept = [], now = Date.now, integratorName = "the sandbox's integrator" } = options;
+  const { path, accept = [], now = Date.now } = options;
   for (const rule of accept) assertRelaxable(rule);
   const relaxed = new Set(accept);
   const state = openState(path, now);
@@ -123,7 +121,7 @@ export function openEngine(options: EngineOptions) {
         page = state.actionsAfter(page.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER, PAGE);
       }
     },
-    ...openView(state, integratorName, now),
+    ...openView(state, now),
     /** Rehearses a status; says whether the promise is known. */
     setStatus(actionPromise: string, status: PromiseStatus): boolean {
       const isKnown = state.actionOf(actionPromise) !== undefined;

@@ -48,12 +48,15 @@ export class Refused extends Error {
 
 export const notFound = () => new Refused(404, "Not Found");
 
+/** What a common gateway takes. */
+const MAX_BODY_BYTES = 10_000_000;
+
 /**
  * The request's body as JSON, its integers exact, and its length.
  *
  * @throws Refused for one that is too long, of another type or no JSON.
  */
-export async function readJson(request: IncomingMessage, maxBytes: number) {
+export async function readJson(request: IncomingMessage) {
   if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
     throw new Refused(415, "The Content-Type is not application/json.");
   const chunks: Buffer[] = [];
@@ -61,9 +64,9 @@ export async function readJson(request: IncomingMessage, maxBytes: number) {
   // Read to its end even when it is too long, so that the client gets the answer; the fault `too-large` is less kind.
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes <= maxBytes) chunks.push(chunk);
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  if (bytes > maxBytes) throw new Refused(413, "Request Too Long");
+  if (bytes > MAX_BODY_BYTES) throw new Refused(413, "Request Too Long");
   let text: string;
   let value: unknown;
   try {

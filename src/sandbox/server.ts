@@ -15,22 +15,16 @@ import { createServer, notFound, Refused, readJson, sendJson } from "./http.ts";
 import { isPageFile, sendPageFile } from "./page.ts";
 
 const HOST = "127.0.0.1";
-/** What a common gateway takes. */
-const MAX_BODY_BYTES = 10_000_000;
 const KEEP_ALIVE_MS = 5_000;
 
 export interface SandboxOptions {
   /** The service's state, kept open by the caller; or the path of one to open and close here. */
-  readonly engine:
-    | Engine
-    | { readonly path: string; readonly accept?: readonly string[]; readonly integratorName?: string };
+  readonly engine: Engine | { readonly path: string; readonly accept?: readonly string[] };
   /** 0, the default, takes a free one. */
   readonly port?: number;
   /** A random one by default. */
   readonly apiKey?: string;
   readonly faults?: FaultScript;
-  /** Longest request body; longer ones are answered with 413. Default 10 MB. */
-  readonly maxBodyBytes?: number;
   /** Wait before a callback is tried again, in milliseconds; it doubles each time. Default 500. */
   readonly callbackWaitMs?: number;
   /** Stops the sandbox, like its disposal. */
@@ -60,7 +54,7 @@ export interface Sandbox extends AsyncDisposable {
  * @throws Failure `usage` when the port is taken or none.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { apiKey = newSecret(), port = 0, maxBodyBytes = MAX_BODY_BYTES, signal } = options;
+  const { apiKey = newSecret(), port = 0, signal } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Failure("usage", `${port} is not a port.`, { hint: "Ports are 0 to 65535; 0 takes any free one." });
   const ownEngine = "path" in options.engine ? openEngine(options.engine) : undefined;
@@ -70,7 +64,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const end = new AbortController();
   const pageToken = newSecret();
   const { onError } = options;
-  const service: Service = { engine, faults, callbacks, maxBodyBytes, onError, signal: end.signal };
+  const service: Service = { engine, faults, callbacks, onError, signal: end.signal };
   const answer = answering(service, { key: digest(apiKey), page: digest(pageToken) });
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requireHostHeader: true }, (request, response) => {
@@ -193,7 +187,7 @@ function decoded(step: string): string {
 function streaming() {
   let turn = Promise.resolve();
   return async ({ service, request, response }: Visit): Promise<void> => {
-    const { engine, faults, callbacks, maxBodyBytes, signal } = service;
+    const { engine, faults, callbacks, signal } = service;
     const note = noting(service, request, response);
     const number = faults.countRequest();
     const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
@@ -204,7 +198,7 @@ function streaming() {
     note.faults = early.names;
     if (early.fault) return misbehave(early.fault.rule, { ...exchange, random: early.fault.random });
 
-    const { value: items, bytes } = await readJson(request, maxBodyBytes);
+    const { value: items, bytes } = await readJson(request);
     if (!Array.isArray(items)) throw new Refused(400, "The body is not a JSON array of actions.");
     if (items.length > MAX_ACTIONS_PER_REQUEST)
       throw new Refused(

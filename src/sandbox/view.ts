@@ -41,7 +41,7 @@ const SUGGESTED = 8;
 /** A ticket by either of its ids. */
 type TicketName = { readonly ticketId: string } | { readonly nftId: string };
 
-export function openView(state: State, integratorName: string, now: () => number) {
+export function openView(state: State, now: () => number) {
   const find = (name: TicketName) => ("ticketId" in name ? state.ticket(name.ticketId) : state.ticketOfNft(name.nftId));
 
   function statusOf(action: ProcessedAction, actionPromise: string): PromiseStatus {
@@ -57,7 +57,7 @@ export function openView(state: State, integratorName: string, now: () => number
   });
 
   const event = (eventId: string) => shownEvent(state.event(eventId));
-  const ticket = (name: TicketName) => shownTicket(state, find(name), integratorName);
+  const ticket = (name: TicketName) => shownTicket(state, find(name));
 
   return {
     event,
@@ -136,7 +136,7 @@ function shownEvent(event: EventRow | undefined) {
 }
 
 /** A ticket as the service would show it, with generated texts and its event's default image and media. */
-function shownTicket(state: State, ticket: TicketRow | undefined, integratorName: string) {
+function shownTicket(state: State, ticket: TicketRow | undefined) {
   const event = ticket && state.eventNumbered(ticket.event);
   if (ticket === undefined || event === undefined) return undefined;
   const { ticketId, nftId, token, state: life, claimed, scans, holder, wallet, fields: own } = ticket;
@@ -151,7 +151,7 @@ function shownTicket(state: State, ticket: TicketRow | undefined, integratorName
     imageUrl: own.imageUrl ?? about.defaultNftImageUrl,
     mediaUrl: own.mediaUrl ?? about.defaultNftMediaUrl,
     name: own.name ?? generatedName(String(about.eventName), token),
-    description: own.description ?? generatedDescription(token, about, integratorName),
+    description: own.description ?? generatedDescription(token, about),
     ...attributesOf(state, event, own),
   };
   return { eventId, ticketId, nftId, state: life, claimed, scans, ...shown(TICKET_FIELDS, fields) };
@@ -185,14 +185,11 @@ function generatedName(eventName: string, token: number): string {
   );
 }
 
-function generatedDescription(
-  token: number,
-  { eventName, shopUrl }: Record<string, unknown>,
-  integrator: string,
-): string {
+function generatedDescription(token: number, { eventName, shopUrl }: Record<string, unknown>): string {
   const event = eventName === "" ? "" : ` for ${eventName}`;
   const shop = shopUrl === "" ? "" : `, sold at ${shopUrl}`;
-  return `Ticket ${token}${event}${shop}. Issued by ${integrator}. Powered by the ticket service's sandbox.`;
+  const origin = "Issued by the sandbox's integrator. Powered by the ticket service's sandbox.";
+  return `Ticket ${token}${event}${shop}. ${origin}`;
 }
 
 /** The ticket's own attributes, and those of its template whose trait_type it has not. */

@@ -12,7 +12,7 @@ import { openFolder } from "../../support/folder.ts";
 const NOW_MS = 1_768_600_000_500;
 
 function newEngine(options: Partial<EngineOptions> = {}): Engine {
-  const engine = openEngine({ path: ":memory:", now: () => NOW_MS, integratorName: "Tickets Ltd", ...options });
+  const engine = openEngine({ path: ":memory:", now: () => NOW_MS, ...options });
   onTestFinished(() => engine.close());
   return engine;
 }
@@ -51,7 +51,7 @@ describe("what is registered", () => {
     });
     expect(ticket?.fields.to).not.toBe(engine.ticket({ ticketId: "T1" })?.fields.to);
     const description = String(ticket?.fields.description);
-    for (const part of ["2", "Night", "https://shop.example.com", "Tickets Ltd", "Powered by"])
+    for (const part of ["2", "Night", "https://shop.example.com", "Issued by", "Powered by"])
       expect(description).toContain(part);
     expect(engine.event("E1")?.fields).toMatchObject({ latitude: 0, longitude: 0, startTime: 0, coverImageUrl: "" });
   });
