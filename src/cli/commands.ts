@@ -1,7 +1,7 @@
 /** The table of commands: names, flags, and what each does. Code is loaded when it is called, so that `--help` stays quick. */
 
 import type { Option } from "commander";
-import type { Context, Given } from "../commands/context.ts";
+import type { AllOptions, Context } from "../commands/context.ts";
 import { EXIT_CODES } from "../failure.ts";
 import {
   DECISIONS,
@@ -19,7 +19,7 @@ import {
   parsePreview,
   REPORT,
   WAIT_LOCK,
-  WORDS,
+  WORD_FLAGS,
   YES,
 } from "./flags.ts";
 
@@ -37,14 +37,14 @@ export interface CommandSpec {
   readonly note?: string;
   /** It sends: a signal lets the request in flight end, and its end is followed by metrics and `onEnd`. */
   readonly sends?: true;
-  readonly run: (given: Given, context: Context) => Promise<number>;
+  readonly run: (given: AllOptions, context: Context) => Promise<number>;
 }
 
 const FILES = ["<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst"] as const;
 const ONLY_OPEN_RUN = ["[run]", "run (the only open one)"] as const;
 
 /** The flags of a command that uses an environment: its own, and those that all such commands have. */
-const usual = (...own: readonly Option[]): readonly Option[] => [...ENVIRONMENT, ...own, JSON_FLAG, ...WORDS];
+const usual = (...own: readonly Option[]): readonly Option[] => [...ENVIRONMENT, ...own, JSON_FLAG, ...WORD_FLAGS];
 
 export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
@@ -55,7 +55,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("input", "--encoding <name>", "encoding of the exports (utf-8)"),
       flag("output", "-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)"),
       flag("output", "--move-aside", "set an existing config aside; nothing is deleted"),
-      ...WORDS,
+      ...WORD_FLAGS,
     ],
     examples: ["tickets init attendees.csv", "tickets init events.csv orders.csv scans.csv"],
     note: "It asks nothing and sends nothing; every guess is marked as one.",
@@ -257,7 +257,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
       flag("look", "--port <n>", "port on 127.0.0.1 (4010)", parseCount),
       flag("look", "--reset", "start a new instance; the old one and its ledger are set aside"),
       flag("look", "--faults <file>", "script of faults, YAML or JSON"),
-      ...WORDS,
+      ...WORD_FLAGS,
     ],
     examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"],
     run: async (given, context) => (await import("../commands/sandbox.ts")).serveSandbox(given, context),
@@ -293,7 +293,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   completion: {
     about: "a script that lets bash and zsh complete commands, flags and files",
     group: "More:",
-    flags: WORDS,
+    flags: WORD_FLAGS,
     examples: ["tickets completion > ~/.local/share/bash-completion/completions/tickets"],
     run: async (_given, { reporter }) => {
       reporter.out(completionScript());

@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import type { Given } from "../commands/context.ts";
+import type { AllOptions } from "../commands/context.ts";
 import { parseAge, parseDuration } from "../config/values.ts";
 import { Failure } from "../failure.ts";
 import type { Allowance, Order } from "../plan/plan.ts";
@@ -61,7 +61,7 @@ export const REPORT = flag("output", "--report <file>", "write a report, one HTM
 export const METRICS = flag("output", "--metrics <file>", "write metrics for Prometheus to this file");
 export const JSON_FLAG = flag("words", "--json", "print only a JSON document on stdout");
 
-export const WORDS = [
+export const WORD_FLAGS = [
   flag("words", "-q, --quiet", "print only warnings when all is well"),
   flag("words", "-v, --verbose", `say more; show ${PERSONAL_FIELDS.join(" and ")} as they are`),
   flag("words", "--log <file>", "append a log to this file, as lines of JSON"),
@@ -79,7 +79,7 @@ export const DECISIONS = [
   flag("decision", "--pause", "send nothing more of the run until it is resumed").conflicts("chunk"),
 ].map((option, at, all) => option.conflicts(all.slice(at + 1).map((other) => other.attributeName())));
 
-export function decisionOf({ sent, notSent, abandon, pause }: Given): SettleDecision | undefined {
+export function decisionOf({ sent, notSent, abandon, pause }: AllOptions): SettleDecision | undefined {
   if (sent) return "sent";
   if (notSent) return "not-sent";
   if (abandon) return "abandon";

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { afterRun, type Ended, noteEnd } from "../commands/after.ts";
-import { type Context, type Given, newTrace } from "../commands/context.ts";
+import { type AllOptions, type Context, newTrace } from "../commands/context.ts";
 import { failureText } from "../commands/reporter.ts";
 import { EXIT_CODES, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import { COMMANDS } from "./commands.ts";
@@ -121,11 +121,11 @@ const failureDocument = ({ code, message, hint, exitCode }: Explained): object =
 });
 
 /** What was typed: the flags and the argument by their names. */
-function givenTo(typed: Command): Given {
+function givenTo(typed: Command): AllOptions {
   const { lanes, ...flags } = typed.opts();
   const [argument] = typed.registeredArguments;
   const word = argument && { [argument.name()]: typed.processedArgs[0] };
-  return { ...flags, ...word, flags: { lanes } } as Given; // commander gives what the table has declared
+  return { ...flags, ...word, flags: { lanes } } as AllOptions; // commander gives what the table has declared
 }
 
 /** Opens the log file. Its failure is reported once there is a terminal. */

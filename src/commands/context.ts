@@ -21,7 +21,7 @@ type Text = "output" | "reason" | "report" | "metrics" | "log" | "faults";
 type Whole = "chunk" | "first" | "port";
 
 /** Each flag and argument by its name, as src/cli/ declares it. */
-export interface Given
+export interface AllOptions
   extends EnvironmentOptions,
     RunInputOptions,
     Limits,
@@ -41,7 +41,7 @@ export interface Given
 }
 
 /** What one command reads of it. */
-export type Options<Name extends keyof Given> = Pick<Given, Name | keyof EnvironmentOptions>;
+export type Options<Name extends keyof AllOptions> = Pick<AllOptions, Name | keyof EnvironmentOptions>;
 
 /** The options of a command that checks input. */
 export type InputOptions = Options<keyof RunInputOptions | "json">;

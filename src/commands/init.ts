@@ -9,10 +9,10 @@ import { type FoundSample, samplesOf } from "../init/samples.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
 import { cleanText, count, displayPath, inShell } from "../text.ts";
 import { writeWhole } from "../write/output-file.ts";
-import type { Context, Given } from "./context.ts";
+import type { AllOptions, Context } from "./context.ts";
 
 /** `files`: the exports, a source for each; without them a commented example is written. `output`: `-` is standard output. */
-type InitOptions = Pick<Given, "files" | "output" | "moveAside" | "encoding">;
+type InitOptions = Pick<AllOptions, "files" | "output" | "moveAside" | "encoding">;
 
 const DEFAULT_OUTPUT = "tickets.config.yaml";
 

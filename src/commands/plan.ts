@@ -9,7 +9,7 @@ import type { CheckedInput } from "../run/context.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { count, displayPath, escapeUnseen, number } from "../text.ts";
 import { refuseExisting, writeWhole } from "../write/output-file.ts";
-import type { Context, Given, InputOptions } from "./context.ts";
+import type { AllOptions, Context, InputOptions } from "./context.ts";
 import { describeBack, describeRows } from "./describe.ts";
 import { sayFindings } from "./input-words.ts";
 import { columnsOf } from "./layout.ts";
@@ -17,7 +17,7 @@ import { createPreview, describePreview, type PreviewDocument } from "./preview.
 import { checkInput } from "./validate.ts";
 
 /** `output`: without it, or `-`, the actions go to standard output. `preview`: then they are written only to a file. */
-type PlanOptions = InputOptions & Pick<Given, "output" | "preview">;
+type PlanOptions = InputOptions & Pick<AllOptions, "output" | "preview">;
 
 /** Rows of each file that a preview shows. */
 const PREVIEWED = 5;

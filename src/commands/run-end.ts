@@ -11,7 +11,7 @@ import { isProxyAsking, proxyOf } from "../send/proxy.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { cleanText, count, displayPath, durationText, number } from "../text.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import type { Context, Given } from "./context.ts";
+import type { AllOptions, Context } from "./context.ts";
 import { chunkNumber, describeActions, describeUnsentRows } from "./describe.ts";
 import type { LogEvent } from "./reporter.ts";
 
@@ -19,7 +19,7 @@ import type { LogEvent } from "./reporter.ts";
 export function endSending(
   summary: Summary,
   environment: Environment,
-  { json }: Pick<Given, "json">,
+  { json }: Pick<AllOptions, "json">,
   { reporter, trace }: Pick<Context, "reporter" | "trace">,
 ): number {
   trace.summary = summary;

@@ -125,9 +125,10 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
     document.role === "user"
       ? keysAt(document.value, []).filter((key) => key !== "environments" && known.includes(key))
       : [];
-  const settings = keysAt(document.value, SANDBOX).filter(
+  const settings = keysAt(document.value, SANDBOX_PATH).filter(
     (key) =>
-      Object.hasOwn(SANDBOX_LACKS, key) && (key !== "complete" || valueAt(document.value, [...SANDBOX, key]) === false),
+      Object.hasOwn(SANDBOX_LACKS, key) &&
+      (key !== "complete" || valueAt(document.value, [...SANDBOX_PATH, key]) === false),
   );
   return [
     ...misplaced.map((key) =>
@@ -137,11 +138,11 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
         "the user's config can only add environments; this belongs in the config of the working directory",
       ),
     ),
-    ...settings.map((key) => problemAt(document, [...SANDBOX, key], SANDBOX_LACKS[key] ?? "")),
+    ...settings.map((key) => problemAt(document, [...SANDBOX_PATH, key], SANDBOX_LACKS[key] ?? "")),
   ];
 }
 
-const SANDBOX: ConfigPath = ["environments", "sandbox"];
+const SANDBOX_PATH: ConfigPath = ["environments", "sandbox"];
 const NO_ADDRESS = "the sandbox is built in and has neither address nor key; give the environment another name";
 const SANDBOX_LACKS: Readonly<Record<string, string>> = {
   baseUrl: NO_ADDRESS,

@@ -126,26 +126,26 @@ export function fromRecipe({ notes, source }: Recipe, evidence: Evidence): Sourc
     named.includes(name) ||
     tables.some((table) => name.startsWith(`${table}.`)) ||
     (evidence.lists !== undefined && name.includes("."));
-  const view: View = { evidence, isKnown };
+  const file: KnownFile = { evidence, isKnown };
   const expected = (part("expect")?.below ?? []).filter(({ key }) => hasColumn(evidence, key));
   return {
     actions: actions.map(({ rule }) => rule.key),
     comments: notes.flatMap(comments),
     rules: [
       ...csvLines(evidence, part("csv") !== undefined),
-      ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(view, rule))),
+      ...rules.flatMap((rule) => (WITH_THE_FILE.has(rule.key) ? [] : ruleLines(file, rule))),
       ...expectLines([
-        ...expected.flatMap((rule) => ruleLines(view, rule)),
+        ...expected.flatMap((rule) => ruleLines(file, rule)),
         ...evidence.all.filter(({ name, values }) => compared.has(name) && values.size <= MOST_VALUES).map(asHere),
       ]),
       ...skipLines(actions, stepsIn(part("skip")?.value), evidence),
-      { key: "actions", entries: actions.map((action) => actionEntry(view, action)) },
+      { key: "actions", entries: actions.map((action) => adaptedAction(file, action)) },
     ],
   };
 }
 
 /** A file, and what a template of its recipe may name. */
-interface View {
+interface KnownFile {
   readonly evidence: Evidence;
   isKnown(name: string): boolean;
 }
@@ -153,39 +153,39 @@ interface View {
 /** Keys whose values this file decides. */
 const WITH_THE_FILE: ReadonlySet<string> = new Set(["match", "csv", "expect", "skip", "actions"]);
 
-function actionEntry(view: View, { rule, when }: Action): Entry {
-  const condition = { key: "when", ...oneOrItems(when.map((map) => asInFile(map, view.evidence))) };
-  const lines = rule.below.flatMap((each) => (each.key === "when" ? [condition] : ruleLines(view, each)));
+function adaptedAction(file: KnownFile, { rule, when }: Action): Entry {
+  const condition = { key: "when", ...oneOrItems(when.map((map) => asInFile(map, file.evidence))) };
+  const lines = rule.below.flatMap((each) => (each.key === "when" ? [condition] : ruleLines(file, each)));
   return { key: rule.key, lines, note: rule.note };
 }
 
 const FILL_IN = /^FILL IN(?: as \{(.+?)\})?(?: for each \{(.+?)\})?: (.*)$/;
 
 /** A rule that has lines is adapted line by line, one on a single line as a whole: as the file is written, asked, or a comment. */
-function ruleLines(view: View, rule: Rule): readonly Line[] {
+function ruleLines(file: KnownFile, rule: Rule): readonly Line[] {
   const { key, note, below } = rule;
   const asked = FILL_IN.exec(note ?? "");
-  if (asked !== null) return questions(view.evidence, key, asked);
+  if (asked !== null) return questions(file.evidence, key, asked);
   if (below.length > 0) {
-    const lines = below.flatMap((each) => ruleLines(view, each));
+    const lines = below.flatMap((each) => ruleLines(file, each));
     if (lines.some((line) => "key" in line)) return [{ key, lines, note }];
     // With the `#` of both taken away, a line is below the other's.
     const indented = lines.flatMap((line) => ("comment" in line ? [{ comment: `#  ${line.comment.slice(1)}` }] : []));
     return [{ comment: `#${key}:` }, ...indented];
   }
-  const asWritten = asFileIsWritten(view.evidence, rule);
+  const asWritten = asFileIsWritten(file.evidence, rule);
   if (asWritten !== undefined) return asWritten;
-  const value = withKnown(view, rule.value);
-  const missing = missingIn(view, value);
+  const value = withKnown(file, rule.value);
+  const missing = missingIn(file, value);
   if (missing === undefined) return [{ key, value, note }];
   return [choice({ key, value, note: `this file has no column ${missing}` })];
 }
 
 /** Of several templates, of which the first that is not empty counts, those whose columns the file has; where it has none, one of them. */
-function withKnown(view: View, data: Data): Data {
+function withKnown(file: KnownFile, data: Data): Data {
   if (typeof data === "string") return data;
-  if (!isList(data)) return Object.fromEntries(stepsOf(data).map(([key, step]) => [key, withKnown(view, step)]));
-  const known = data.filter((template) => missingIn(view, template) === undefined);
+  if (!isList(data)) return Object.fromEntries(stepsOf(data).map(([key, step]) => [key, withKnown(file, step)]));
+  const known = data.filter((template) => missingIn(file, template) === undefined);
   return known.length > 0 ? known : data.slice(-1);
 }
 
@@ -193,11 +193,11 @@ const stepsOf = (steps: Steps): readonly (readonly [string, Data])[] =>
   Object.entries(steps).flatMap(([key, step]) => (step === undefined ? [] : [[key, step] as const]));
 
 /** A column that stands in a template and that the file does not have. The braces of a pattern are none of a template. */
-function missingIn(view: View, data: Data): string | undefined {
+function missingIn(file: KnownFile, data: Data): string | undefined {
   if (typeof data === "string")
-    return [...data.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name).find((name) => !view.isKnown(name));
+    return [...data.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name).find((name) => !file.isKnown(name));
   const parts = isList(data) ? data : stepsOf(data).flatMap(([key, step]) => (key === "match" ? [] : [step]));
-  return parts.map((each) => missingIn(view, each)).find((name) => name !== undefined);
+  return parts.map((each) => missingIn(file, each)).find((name) => name !== undefined);
 }
 
 /** Asks for what the user must say: once, unless a column has the same code in all rows; or for each text of a column. */

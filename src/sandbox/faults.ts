@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
 import { readItem } from "./item.ts";
-import { type Exchange, KINDS } from "./misbehave.ts";
+import { type Exchange, FAULT_KINDS } from "./misbehave.ts";
 
 /** Which requests a rule is for. All conditions that are given must hold; none means every request. */
 const onSchema = z.strictObject({
@@ -22,16 +22,16 @@ const onSchema = z.strictObject({
   ticketId: z.string().optional(),
 });
 
-type Kinds = typeof KINDS;
+type FaultKinds = typeof FAULT_KINDS;
 
 /** A rule is for a fault, for some requests, and for so many times; the rest of its keys is the fault's own. */
 export type FaultRule = {
-  [Name in keyof Kinds]: {
+  [Name in keyof FaultKinds]: {
     readonly fault: Name;
     readonly on?: z.infer<typeof onSchema> | undefined;
     readonly times?: number | undefined;
-  } & z.infer<z.ZodObject<Kinds[Name]["shape"]>>;
-}[keyof Kinds];
+  } & z.infer<z.ZodObject<FaultKinds[Name]["shape"]>>;
+}[keyof FaultKinds];
 
 export interface FaultScript {
   readonly seed?: number | string | undefined;
@@ -39,14 +39,14 @@ export interface FaultScript {
 }
 
 /** The names of all faults. */
-export const FAULTS = Object.keys(KINDS) as readonly (keyof Kinds)[]; // the keys of a constant object literal
+export const FAULTS = Object.keys(FAULT_KINDS) as readonly (keyof FaultKinds)[]; // the keys of a constant object literal
 
-const ruleOf = (fault: keyof Kinds) =>
+const ruleOf = (fault: keyof FaultKinds) =>
   z.strictObject({
     fault: z.literal(fault),
     on: onSchema.optional(),
     times: z.int().positive().optional(),
-    ...KINDS[fault].shape,
+    ...FAULT_KINDS[fault].shape,
   });
 type Rule = ReturnType<typeof ruleOf>;
 
@@ -146,7 +146,7 @@ export function openFaults(initial: FaultScript = { rules: [] }) {
 
 /** Answers as the rule's fault does. */
 export function misbehave(rule: FaultRule, exchange: Exchange): void | Promise<void> {
-  return KINDS[rule.fault].answer(rule as never, exchange); // a rule has the shape of its kind
+  return FAULT_KINDS[rule.fault].answer(rule as never, exchange); // a rule has the shape of its kind
 }
 
 function isEarly(rule: FaultRule): boolean {

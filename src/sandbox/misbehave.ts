@@ -81,7 +81,7 @@ const FRAMINGS = {
 } satisfies Record<string, Framed>;
 const framings = Object.keys(FRAMINGS) as (keyof typeof FRAMINGS)[]; // the keys of a constant object literal
 
-export const KINDS = {
+export const FAULT_KINDS = {
   /** Adds to whatever else happens to the request, so it has no answer of its own. */
   latency: kind({ ms: z.union([milliseconds, z.tuple([milliseconds, milliseconds])]) }, () => undefined),
 
