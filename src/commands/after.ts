@@ -31,7 +31,9 @@ export async function noteEnd(ended: Ended, context: Context): Promise<void> {
       ...{ command, startedAt, durationMs, run, exitCode: noted, version: context.version() },
       files: files.map((file) => cleanText(file, 1000)),
       error: error === undefined ? undefined : cleanText(error, 1000),
-      counts: summary && countsOf(summary),
+      counts: summary && {
+        ...{ rows: { ...summary.rows }, actions: { ...summary.actions }, problems: { ...summary.problems } },
+      },
       ...{ host: hostname(), who: userName() },
     };
     // A command that broke off may not have printed them.
@@ -41,10 +43,6 @@ export async function noteEnd(ended: Ended, context: Context): Promise<void> {
   const { writeStreamReport } = await import("./report.ts");
   await writeStreamReport(report, ended, context);
 }
-
-const countsOf = ({ rows, actions, problems }: Summary) => ({
-  ...{ rows: { ...rows }, actions: { ...actions }, problems: { ...problems } },
-});
 
 /** What is known of a run that ended. */
 interface RunEnded {
@@ -80,7 +78,7 @@ export async function afterRun(
       reporter.warn(cause.message);
     }
   }
-  if (environment.onEnd === undefined || document === undefined) return;
+  if (document === undefined) return;
   const failed = await runOnEnd(environment, { document, exitCode, env }, abort);
   if (failed !== undefined) reporter.warn(failed);
 }

@@ -161,15 +161,13 @@ function describeNotSent(others: readonly PlacedProblem[], more: number): string
 }
 
 /** `resales.csv:7, resales.csv:9, resales.csv:12 and 37 more wait for sales.csv:5, which is invalid.` */
-function describeHeld({ source, line, rows, first }: HeldFor): string {
-  const places = first.map((place) => placeText(place)).join(", ");
-  return `${places}${andMore(rows - first.length)} ${rows === 1 ? "waits" : "wait"} for ${placeText({ source, line })}, which is invalid.`;
-}
-
 function sayHeld({ error }: Messages, heldFor: readonly HeldFor[]): void {
-  for (const each of heldFor.slice(0, MOST_NAMED)) {
-    const { source: file, line, rows } = each;
-    error(describeHeld(each), { event: "problem", file, line, count: rows });
+  for (const { source, line, rows, first } of heldFor.slice(0, MOST_NAMED)) {
+    const places = `${first.map((place) => placeText(place)).join(", ")}${andMore(rows - first.length)}`;
+    const wait = rows === 1 ? "waits" : "wait";
+    error(`${places} ${wait} for ${placeText({ source, line })}, which is invalid.`, {
+      ...{ event: "problem", file: source, line, count: rows },
+    });
   }
   const rest = heldFor.slice(MOST_NAMED);
   const rows = rest.reduce((sum, each) => sum + each.rows, 0);

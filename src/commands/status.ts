@@ -89,7 +89,6 @@ const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) =>
 function sayStatus(found: Status, environment: Environment, { reporter: { show }, stdout }: Context): void {
   const { succeeded, failed, unstarted, runs, holder, team } = found;
   const time = localTimes();
-  const unfinished = runs.filter(isUnfinished);
   const facts: readonly Fact[] = [
     ["last success", succeeded === undefined ? "none" : describeEnd(succeeded, time)],
     ["last failure", failed && describeEnd(failed, time)],
@@ -101,7 +100,8 @@ function sayStatus(found: Status, environment: Environment, { reporter: { show }
   ];
   show(`${inPairs(facts, columnsOf(stdout)).join("\n")}\n`);
   if (runs.length === 0) return;
-  const rows = [...unfinished, ...runs.filter((run) => !isUnfinished(run))].map(({ run, counts, summary }) => [
+  const sorted = [...runs.filter(isUnfinished), ...runs.filter((run) => !isUnfinished(run))];
+  const rows = sorted.map(({ run, counts, summary }) => [
     run.run,
     time(run.createdAt),
     describeState(run, counts),

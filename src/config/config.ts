@@ -125,11 +125,10 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
     document.role === "user"
       ? keysAt(document.value, []).filter((key) => key !== "environments" && known.includes(key))
       : [];
-  const settings = keysAt(document.value, SANDBOX_PATH).filter(
-    (key) =>
-      Object.hasOwn(SANDBOX_LACKS, key) &&
-      (key !== "complete" || valueAt(document.value, [...SANDBOX_PATH, key]) === false),
-  );
+  const lacking = Object.entries(SANDBOX_LACKS).filter(([key]) => {
+    const value = valueAt(document.value, [...SANDBOX_PATH, key]);
+    return key === "complete" ? value === false : value !== undefined;
+  });
   return [
     ...misplaced.map((key) =>
       problemAt(
@@ -138,7 +137,7 @@ function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
         "the user's config can only add environments; this belongs in the config of the working directory",
       ),
     ),
-    ...settings.map((key) => problemAt(document, [...SANDBOX_PATH, key], SANDBOX_LACKS[key] ?? "")),
+    ...lacking.map(([key, message]) => problemAt(document, [...SANDBOX_PATH, key], message)),
   ];
 }
 

@@ -83,10 +83,15 @@ export async function readKey(
       cause,
     });
   const { env: variable, file, program } = source;
-  if (variable !== undefined) return new Key(checked(textOf(variable, env, refuse), refuse));
+  if (variable !== undefined) {
+    const text = env[variable];
+    if (text === undefined) throw refuse("is not set");
+    return new Key(checked(text, refuse));
+  }
   if (file !== undefined) {
-    const text = await readKeyFile(file, signal, refuse);
-    return new Key(checked(text, refuse), warningOfMode(file));
+    const text = await readSmall(file, MOST_BYTES, refuse, signal);
+    // `trim` also removes the byte order mark that editors add.
+    return new Key(checked(text.trim(), refuse), warningOfMode(file));
   }
   if (program === undefined) return new Key(SANDBOX_KEY);
   return new Key(checked(await printedBy(program, { env, signal, limitMs: commandLimitMs }, refuse), refuse));
@@ -112,18 +117,6 @@ function remedyFor({ env: variable, file }: KeySource, name: string): string {
   if (variable !== undefined) return `Set ${variable} to the key that you were given for ${name}.`;
   if (file !== undefined) return `Put the key that you were given for ${name} into the file, alone on one line.`;
   return `Run the command by hand; it has to print the key of ${name} and nothing else.`;
-}
-
-function textOf(name: string, env: NodeJS.ProcessEnv, refuse: Refuse): string {
-  const value = env[name];
-  if (value === undefined) throw refuse("is not set");
-  return value;
-}
-
-/** `trim` also removes the byte order mark that editors add. */
-async function readKeyFile(path: string, signal: AbortSignal, refuse: Refuse): Promise<string> {
-  const text = await readSmall(path, MOST_BYTES, refuse, signal);
-  return text.trim();
 }
 
 /** The key in `raw`, without the line end that editors and `echo` add. */

@@ -214,6 +214,6 @@ function lossOf(
   const time = mark.find(({ times }) => times !== undefined) ?? (refund && ofRow);
   const sale = refund && saleOf(roles);
   const ofSale = sale && { key: "ticketId", value: inner(sale), note: "guess: it holds the ids of other rows" };
-  const fields = [...(ofSale === undefined ? [] : [ofSale]), ...(time === undefined ? [] : [timeRule(time, roles)])];
+  const fields = [ofSale, time && timeRule(time, roles)].filter((rule) => rule !== undefined);
   return [actionEntry("invalidatedTicket", asked.length === 0 ? "guess: a refund" : doubt, [when], fields)];
 }

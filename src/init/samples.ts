@@ -91,7 +91,7 @@ async function lookAt(
   const rows: Row[] = [];
   let bad: Extract<Row, { kind: "malformed" }> | undefined;
   let seen = 0;
-  const wide = filledIn(input.header ?? []) * 2;
+  const wide = filledIn(header ?? []) * 2;
   reading: for await (const batch of input.batches()) {
     for (const row of batch) {
       seen += 1;
@@ -139,8 +139,7 @@ async function lookAt(
   };
 }
 
-const refusal = (message: string, hint: string | undefined): Failure =>
-  new Failure("usage", message, hint === undefined ? {} : { hint });
+const refusal = (message: string, hint: string | undefined): Failure => new Failure("usage", message, { hint });
 
 const mayBeEscaped = (row: Extract<Row, { kind: "malformed" }>): boolean =>
   !row.bordersKnown && row.text.includes('\\"');

@@ -34,7 +34,7 @@ export interface Comment {
 
 const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;
 /** Words that are no texts to YAML; databases write NULL into cells. */
-const WORDS = /^(?:null|true|false|yes|no|on|off)$/i;
+const NO_TEXTS = /^(?:null|true|false|yes|no|on|off)$/i;
 
 /** On one line; a text in quotes where something in it has a meaning in YAML. */
 function flow(data: Data): string {
@@ -47,7 +47,7 @@ function flow(data: Data): string {
 }
 
 function textOf(text: string): string {
-  if (PLAIN_TEXT.test(text) && !WORDS.test(text)) return text;
+  if (PLAIN_TEXT.test(text) && !NO_TEXTS.test(text)) return text;
   // A pattern is read as it is written in single quotes only.
   return /^[ -~]*\\[ -~]*$/.test(text) ? `'${text.replaceAll("'", "''")}'` : JSON.stringify(text);
 }
