@@ -12,7 +12,6 @@ import { describeHolding, listOf, localTime } from "./describe.ts";
 import { sayChecked, sayPlanned, sayUnderstood } from "./input-words.ts";
 import { sayRunEnd, sayStops } from "./run-end.ts";
 
-/** Puts what the core reports into words. */
 export function progressOf(context: Context): Progress {
   return {
     happened: (event) => {
@@ -24,7 +23,6 @@ export function progressOf(context: Context): Progress {
   };
 }
 
-/** The words for each kind of event. */
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
 };

@@ -52,8 +52,6 @@ function foundAs({ subject, item }: FoundAction, id: string): string {
   return item?.promise === id ? "actionPromise" : "eventId";
 }
 
-type FoundDocument = ReturnType<typeof toDocument>;
-
 /** An action in the document of `find --json`. */
 function toDocument(action: FoundAction, id: string) {
   const { run, chunk, item, attempts, json, settlements } = action;
@@ -100,7 +98,7 @@ function tableOf(found: readonly FoundAction[], id: string, columns: number, ver
 
 /** Cells by the names of their columns, in their order. */
 function toRow(
-  { action, as, outcome, attempts, run, environment, ...document }: FoundDocument,
+  { action, as, outcome, attempts, run, environment, ...document }: ReturnType<typeof toDocument>,
   ticket: string,
   time: ShowTime,
   verbose: boolean,

@@ -71,13 +71,12 @@ function eventOf({ count: times, first, kept }: Tally) {
 
 /** `price-invalid: sales.csv:42 price: "12,50" …`; of several, first what they share, then three of them, then the remedies. */
 function describeTally(tally: Tally, fresh: number, found: Found, verbose: boolean): string {
-  const { head, message, examples, more, remedies } = partsOf(tally, fresh, found, verbose);
+  const { head, message, examples, remedies } = partsOf(tally, fresh, found, verbose);
   const [only = "", ...others] = examples;
-  const shared = message ?? "";
-  if (others.length === 0 && more === undefined) return [`${head}: ${only}`, shared, ...remedies].join(" ");
+  if (others.length === 0) return [`${head}: ${only}`, message ?? "", ...remedies].join(" ");
   return [
     message === undefined ? head : `${head}: ${message}`,
-    ...[...examples, ...(more === undefined ? [] : [more])].map((line) => `    ${line.replace(/:$/, "")}`),
+    ...examples.map((line) => `    ${line.replace(/:$/, "")}`),
     ...remedies.map((text) => `  ${text}`),
   ].join("\n");
 }
@@ -87,8 +86,8 @@ interface Parts {
   readonly head: string;
   /** Undefined where each example has its own. */
   readonly message: string | undefined;
+  /** Behind them, where there are more of them, how many. */
   readonly examples: readonly string[];
-  readonly more: string | undefined;
   readonly remedies: readonly string[];
 }
 
@@ -120,10 +119,12 @@ export function partsOf(
   return {
     head: `${rule}${describeTimes(tally, fresh)}`,
     message: messages.size > 1 ? undefined : [...messages][0],
-    examples: examples.map(([line, alike]) =>
-      alike.length > 1 && lines.length > 1 ? `${line.replace(/:$/, "")} (${number(alike.length)} times)` : line,
-    ),
-    more: more === 0 ? undefined : moreText,
+    examples: [
+      ...examples.map(([line, alike]) =>
+        alike.length > 1 && lines.length > 1 ? `${line.replace(/:$/, "")} (${number(alike.length)} times)` : line,
+      ),
+      ...(more === 0 ? [] : [moreText]),
+    ],
     remedies: [...(isHintOwn ? [] : hints), ...describePlaces(problems, decidedAt)],
   };
 }

@@ -55,12 +55,12 @@ export function problemSection(checked: CheckedInput, { verbose }: Context): Sec
     (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
   );
   const groups = sorted.map((tally): Group => {
-    const { head, message, examples, more, remedies } = partsOf(tally, tally.count, checked, verbose);
+    const { head, message, examples, remedies } = partsOf(tally, tally.count, checked, verbose);
     return {
       kind: "group",
       tone: tally.severity === "error" ? "bad" : "warning",
       title: message ?? cleanText(tally.first.message, 400),
-      lines: [...remedies, ...examples.map((line) => line.replace(/:$/, "")), ...(more === undefined ? [] : [more])],
+      lines: [...remedies, ...examples.map((line) => line.replace(/:$/, ""))],
       small: head,
     };
   });

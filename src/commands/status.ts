@@ -145,7 +145,6 @@ function describeWorker(worker: Worker, team: Team, time: ShowTime): string {
   return `${parts.join(", ")}: ${cleanText(command, 60)}`;
 }
 
-/** How much is left to send on all machines. */
 function describeLeft({ lanes, workers }: Team): string {
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
   const free = lanes.filter((lane) => !workers.some(({ worker }) => worker === lane.worker)).length;

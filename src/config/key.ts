@@ -59,7 +59,6 @@ const SANDBOX_KEY = "sandbox";
 /** Far above any key. */
 const MOST_BYTES = 16 * 1024;
 
-/** Whose key is read. */
 export interface KeyOwner {
   readonly name: string;
   readonly keySource: KeySource;

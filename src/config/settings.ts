@@ -104,7 +104,6 @@ const retryStatus = z
     error: "has no effect: only 408 and 500 to 599 can be retried by the list",
   });
 
-/** One setting. */
 export interface Setting {
   readonly schema: z.ZodType;
   /** What it means, with its default in brackets: for editors and the docs. */

@@ -188,5 +188,4 @@ function startOf(view: View): MayHoldTime {
   return { columns, doubt: "no column has such a name" };
 }
 
-/** Columns with times of an event. */
 export const eventTimes = (view: View): readonly Column[] => [...startOf(view).columns, ...endOf(view).columns];
