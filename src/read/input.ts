@@ -147,9 +147,8 @@ export class Input implements AsyncDisposable {
    */
   async *batches(): AsyncGenerator<readonly Row[], void> {
     for (;;) {
-      const rows = this.#rows;
-      for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) {
-        yield rows.length <= ROWS_PER_BATCH ? rows : rows.slice(at, at + ROWS_PER_BATCH);
+      while (this.#rows.length > 0) {
+        yield this.#rows.splice(0, ROWS_PER_BATCH);
         await setImmediate();
         this.#options.signal?.throwIfAborted();
       }
