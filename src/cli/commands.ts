@@ -50,7 +50,7 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
     about: "a starter config from exports",
     group: "Every day:",
-    argument: ["[files...]", "exports, CSV or NDJSON; without them, a commented example"],
+    argument: ["[files...]", "exports: CSV, TSV, NDJSON or JSON; without them, a commented example"],
     flags: [
       flag("input", "--encoding <name>", "encoding of the exports (utf-8)"),
       flag("output", "-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)"),

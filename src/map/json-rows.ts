@@ -174,7 +174,7 @@ function hintOf({ name, list, outer }: WantedKey): string {
     return "An item is known only within each. skip reads the whole row, and so does expect where the source itself has no each.";
   const likely =
     outer === undefined
-      ? "Is it written as in the file?"
+      ? "Is it written as in the file, and inside its rows?"
       : `Here item is one of ${list}. For a value in ${outer}, write {${name.replace("item", "outer")}}.`;
   return `${likely} If a whole file may lack it, say so in the source: optional: [${name}].`;
 }

@@ -57,7 +57,19 @@ function totalsRow(word: string, column: string, mapped: Read): Mapped {
 
 /** What exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
 const TOTALS_WORDS: ReadonlySet<string> = new Set([
-  ...["total", "totals", "subtotal", "grandtotal", "sum", "totalsum", "sumtotal", "overalltotal"], // English
+  ...[
+    "total",
+    "totals",
+    "subtotal",
+    "grandtotal",
+    "nettotal",
+    "grosstotal",
+    "sum",
+    "totalsum",
+    "sumtotal",
+    "overalltotal",
+  ], // English
+  ...["totalamount", "totalsales", "totaltickets"],
   ...["summe", "summen", "gesamt", "gesamtsumme", "gesamtbetrag", "zwischensumme", "endsumme", "insgesamt"], // German
   ...["totaux", "soustotal", "totalgénéral", "totalgeneral", "somme"], // French
   ...["totale", "totali", "subtotale", "totalegenerale", "somma"], // Italian
@@ -77,8 +89,8 @@ const COUNT_WORDS: ReadonlySet<string> = new Set([
   ...["ilość", "liczba", "počet", "količina", "adet", "количество", "кількість"], // Slavic, Turkish
 ]);
 
-/** A word, a colon and a number, which may have its currency beside it: `Anzahl: 2`, `Summe: 1.250,00 EUR`. */
-const WITH_NUMBER = /^([^\d:=]+)[:=][\s\p{Sc}]*[+-]?\d[\d\s.,'’]*(?:\p{Sc}|[A-Z]{3})?$/u;
+/** A word, a colon and a number, which may have its currency beside it, or a number in parentheses: `Summe: 1.250,00 EUR`, `TOTAL (22)`. */
+const WITH_NUMBER = /^([^\d:=(]+)(?:[:=][\s\p{Sc}]*[+-]?\d[\d\s.,'’]*(?:\p{Sc}|[A-Z]{3})?|\(\d[\d.,]*\))$/u;
 
 const LONGEST = 40;
 
@@ -86,7 +98,7 @@ const LONGEST = 40;
 export function isTotalsWord(text: string): boolean {
   if (text.length > LONGEST) return false;
   if (!/\d/.test(text)) return TOTALS_WORDS.has(folded(text));
-  if (!text.includes(":") && !text.includes("=")) return false;
+  if (!/[:=(]/.test(text)) return false;
   const [, before] = WITH_NUMBER.exec(text.trim()) ?? [];
   if (before === undefined) return false;
   const word = folded(before);

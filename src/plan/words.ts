@@ -64,9 +64,9 @@ export const REENTRY = "Where people enter more than once, make each entry a sca
 
 const REMEDY: Partial<Readonly<Record<ActionName, string>>> = {
   newEvent:
-    "If the new value is right, send it as an updateEvent and record this row with --adopt. If it is wrong, correct it at the source.",
+    "If the new value is right, send it as an updateEvent and record this row with --adopt, alone in a file named like its export. If it is wrong, correct it at the source.",
   soldTicket:
-    "An updateTicket changes imageUrl, mediaUrl and metadataAttributes, a resoldTicket the holder; nothing changes the price or time of a sale. If the new value is right, record it with --adopt (the service keeps the old one), or invalidate the ticket and sell it under another ticketId. If it is wrong, correct it at the source.",
+    "An updateTicket changes imageUrl, mediaUrl and metadataAttributes, a resoldTicket the holder; nothing changes the price or time of a sale. If the new value is right, record this row with --adopt, alone in a file named like its export (the service keeps the old one), or invalidate the ticket and sell it under another ticketId. If it is wrong, correct it at the source.",
   checkedInTicket: REENTRY,
 };
 

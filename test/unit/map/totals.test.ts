@@ -14,11 +14,11 @@ function rulesOf(line: string, yaml = SOLD) {
 }
 
 describe("a row whose ticket is called", () => {
-  test.each(["TOTAL:", "Gesamt-Summe", "合計", " sub total "])("%s is no ticket", (word) => {
+  test.each(["TOTAL:", "Gesamt-Summe", "合計", " sub total ", "Net total"])("%s is no ticket", (word) => {
     expect(rulesOf(`${word},u4,36.00,D`)).toEqual(["totals-line"]);
   });
 
-  test.each(["Anzahl: 2", "Summe: 1.250,00 EUR", "Total = 36.00", "Total:€ 36"])(
+  test.each(["Anzahl: 2", "Summe: 1.250,00 EUR", "Total = 36.00", "Total:€ 36", "TOTAL (22)", "Total tickets: 3"])(
     "%s, with its number, is no ticket",
     (text) => {
       expect(rulesOf(`"${text}",u4,0.00,D`)).toEqual(["totals-line"]);
