@@ -162,10 +162,10 @@ export class RowsRead {
     // A row that can't be read has no time: sorted by that, it may have stood before all.
     const place = this.#isByTime && kind === null ? 0 : seq;
     const clock = this.#isByTime ? this.#clock : null;
-    const own = seq === this.#first ? text : null;
-    const what = [json, kind, subject, mark, content, time ?? null, event ?? null, owner ?? null, decimals ?? null];
-    const read = [position?.run ?? null, position?.seq ?? null];
-    this.#put(seq, place, this.#first, input, line, own, clock, ...what, verdict, why, ...read);
+    const rowText = seq === this.#first ? text : null;
+    const said = [json, kind, subject, mark, content, time ?? null, event ?? null, owner ?? null, decimals ?? null];
+    const firstRead = [position?.run ?? null, position?.seq ?? null];
+    this.#put(seq, place, this.#first, input, line, rowText, clock, ...said, verdict, why, ...firstRead);
   }
 
   /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
